@@ -12,6 +12,8 @@ export interface Payload {
 	message(): Message;
 	/** The ProtoJSON object, unknown members included where the payload came as text. Shared: never write to it. */
 	json(): JsonObject;
+	/** The ProtoJSON object as it came, undefined when the payload did not come as JSON. For names the descriptor does not know. */
+	original(): JsonObject | undefined;
 	/** ProtoJSON text; verbatim where the payload came as text. */
 	text(): string;
 	/** Protobuf binary; verbatim where the payload came as binary. */

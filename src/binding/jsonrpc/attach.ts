@@ -1,0 +1,136 @@
+/** JSON-RPC towards clients: POST on the agent's root, one request per body. */
+import type { ServerResponse } from "node:http";
+import { type Handler, isStream, type Reply } from "../../call/call.ts";
+import { A2AError } from "../../call/error.ts";
+import { open, single } from "../../call/stream.ts";
+import type { Dialect } from "../../dialect/dialect.ts";
+import { readBody } from "../../wire/body.ts";
+import { mediaType, toHeader } from "../../wire/header.ts";
+import { queryMembers } from "../../wire/query.ts";
+import { sseWriter } from "../../wire/sse.ts";
+import type { Attachment, AttachOptions, HttpRequest, HttpResponse, Target } from "../binding.ts";
+import { begin, type Session } from "../serve.ts";
+import { readRequest, writeError, writeResult } from "./envelope.ts";
+
+const ORIGIN = "JSONRPC";
+
+export function attach(handler: Handler, dialects: readonly Dialect[], options: AttachOptions): Attachment {
+	const [newest] = dialects;
+	if (!newest) throw new Error("the JSON-RPC binding needs at least one dialect");
+	return {
+		http(req, res, target) {
+			if (target.path !== "/") return false;
+			void serve(req, res, target).catch((error: unknown) => {
+				options.report(error, { id: target.id, method: "" });
+				res.destroy();
+			});
+			return true;
+		},
+	};
+
+	async function serve(req: HttpRequest, res: HttpResponse, target: Target): Promise<void> {
+		let id = "null";
+		let dialect: Dialect = newest as Dialect;
+		let session: Session | undefined;
+		const gone = () => session?.abandon();
+		try {
+			checkRequest(req);
+			const body = await readBody(req, { max: options.maxMessage, timeout: options.bodyTimeout });
+			const envelope = readRequest(body, options.maxDepth, dialects);
+			id = envelope.id;
+			const request = envelope.read();
+			dialect = request.dialect;
+			session = begin(
+				{
+					method: request.method,
+					request: dialect.rpc.readRequest(request.method, request.params),
+					target,
+					header: toHeader(req.headers),
+					query: queryMembers(target.query),
+					origin: { binding: ORIGIN, version: dialect.version },
+				},
+				options,
+			);
+			res.on("close", gone);
+			const { call } = session;
+			const reply = await handler(call);
+			if (isStream(call.method)) {
+				await stream(res, reply, id, dialect, session);
+			} else {
+				const result = dialect.rpc.writeReply(call.method, await single(reply));
+				send(res, 200, writeResult(id, result.text), reply.header);
+			}
+		} catch (thrown) {
+			const error = session ? session.fail(thrown) : A2AError.from(thrown);
+			if (!session && error.reason === "INTERNAL_ERROR") options.report(error, { id: target.id, method: "" });
+			if (!res.headersSent) send(res, httpStatus(error), writeError(id, dialect.errors.rpc.write(error)), error.header);
+			else res.destroy();
+		} finally {
+			res.off("close", gone);
+			session?.finish();
+		}
+	}
+
+	async function stream(
+		res: HttpResponse,
+		reply: Reply,
+		id: string,
+		dialect: Dialect,
+		session: Session,
+	): Promise<void> {
+		const { messages } = await open(reply);
+		const sse = sseWriter(res, { keepAlive: options.keepAlive, header: reply.header });
+		try {
+			for await (const message of messages) {
+				await sse.send(writeResult(id, dialect.rpc.writeReply(session.call.method, message).text));
+				if (sse.closed) return;
+			}
+		} catch (thrown) {
+			await sse.send(writeError(id, dialect.errors.rpc.write(session.fail(thrown))));
+		} finally {
+			sse.end();
+		}
+	}
+}
+
+/** JSON-RPC is POST with a JSON body; anything else is refused before the body is read. */
+function checkRequest(req: HttpRequest): void {
+	if (req.method !== "POST") {
+		throw new A2AError("METHOD_NOT_ALLOWED", {
+			message: "JSON-RPC requests are sent with POST",
+			header: { allow: "POST" },
+		});
+	}
+	const type = mediaType(req.headers["content-type"]);
+	if (type !== "application/json" && type !== "application/a2a+json") {
+		throw new A2AError("UNSUPPORTED_MEDIA_TYPE", {
+			message: `JSON-RPC requests are application/json${type === "" ? "; this one has no Content-Type" : ""}`,
+		});
+	}
+}
+
+/** A JSON-RPC error is a 200, except where HTTP itself has something to say to the client's stack. */
+function httpStatus(error: A2AError): number {
+	switch (error.reason) {
+		case "UNAUTHENTICATED":
+		case "PERMISSION_DENIED":
+		case "METHOD_NOT_ALLOWED":
+		case "UNSUPPORTED_MEDIA_TYPE":
+		case "REQUEST_TOO_LARGE":
+			return error.http;
+		default:
+			return 200;
+	}
+}
+
+function send(res: HttpResponse, status: number, body: string, header: Readonly<Record<string, string>>): void {
+	if (res.destroyed || res.writableEnded) return;
+	const bytes = Buffer.from(body);
+	// Both kinds of response have this overload; their union does not.
+	(res as ServerResponse).writeHead(status, {
+		...header,
+		"content-type": "application/json",
+		"content-length": String(bytes.length),
+	});
+	res.end(bytes);
+}

@@ -1,0 +1,96 @@
+/** JSON-RPC 2.0 envelopes, read and written around content that is passed on as it came. */
+import type { DescMethod, JsonValue } from "@bufbuild/protobuf";
+import { A2AError } from "../../call/error.ts";
+import type { Dialect, JsonText, RpcError } from "../../dialect/dialect.ts";
+import { members, parseJson, parseJsonText } from "../../wire/json-text.ts";
+
+export interface Request {
+	readonly dialect: Dialect;
+	/** The core's method. */
+	readonly method: DescMethod;
+	readonly params: JsonText;
+}
+
+/** What can be said of a request before it is understood: `id` is raw JSON text, "null" until known. */
+export interface Envelope {
+	readonly id: string;
+	read(): Request;
+}
+
+const NO_PARAMS: JsonText = { text: "{}", value: {} };
+
+/**
+ * Reads a request in two steps, so that an error in the second can carry the id found in the first.
+ * Throws PARSE_ERROR (no JSON) and INVALID_REQUEST (no envelope); `read` throws INVALID_REQUEST,
+ * METHOD_NOT_FOUND and INVALID_PARAMS.
+ */
+export function readRequest(body: Buffer, maxDepth: number, dialects: readonly Dialect[]): Envelope {
+	const { text, value, unique } = parseJson(body, maxDepth);
+	if (Array.isArray(value)) throw invalid("Batches are not supported: send one request per POST");
+	if (typeof value !== "object" || value === null) throw invalid("A request is a JSON object");
+	if (!unique) throw invalid("A member is set more than once");
+	const raw = members(text);
+	const idValue = value["id"];
+	const id = idValue === undefined || !isId(idValue) ? "null" : (raw.get("id") ?? "null");
+	return {
+		id,
+		read() {
+			if (value["jsonrpc"] !== "2.0") throw invalid('Member "jsonrpc" must be "2.0"');
+			if (idValue === undefined) throw invalid('Member "id" is required: notifications are not supported');
+			if (!isId(idValue)) throw invalid('Member "id" must be a string, a number or null');
+			const name = value["method"];
+			if (typeof name !== "string") throw invalid('Member "method" must be a string');
+			const found = resolve(name, dialects);
+			const params = value["params"];
+			if (params === undefined || params === null) return { ...found, params: NO_PARAMS };
+			if (typeof params !== "object" || Array.isArray(params)) {
+				throw new A2AError("INVALID_PARAMS", { message: 'Invalid parameters: "params" must be an object' });
+			}
+			return { ...found, params: { text: raw.get("params") ?? "{}", value: params } };
+		},
+	};
+}
+
+function isId(value: JsonValue): boolean {
+	return value === null || typeof value === "string" || typeof value === "number";
+}
+
+function invalid(message: string): A2AError {
+	return new A2AError("INVALID_REQUEST", { message });
+}
+
+function resolve(name: string, dialects: readonly Dialect[]): { dialect: Dialect; method: DescMethod } {
+	for (const dialect of dialects) {
+		const method = dialect.rpcMethod(name);
+		if (method) return { dialect, method };
+	}
+	throw new A2AError("METHOD_NOT_FOUND", { message: `Method not found: ${JSON.stringify(name.slice(0, 64))}` });
+}
+
+/** A response with a result, both as raw JSON text. */
+export function writeResult(id: string, result: string): string {
+	return `{"jsonrpc":"2.0","id":${id},"result":${result}}`;
+}
+
+export function writeError(id: string, error: RpcError): string {
+	return `{"jsonrpc":"2.0","id":${id},"error":${JSON.stringify(error)}}`;
+}
+
+export function writeRequest(id: number, method: string, params: string): string {
+	return `{"jsonrpc":"2.0","id":${id},"method":${JSON.stringify(method)},"params":${params}}`;
+}
+
+/** A response: a result (absent and null are `{}`: deletions have nothing to say) or an error object. */
+export type Response = { readonly result: JsonText } | { readonly error: JsonValue };
+
+/** The inverse of writeResult and writeError. Undefined when the text is no JSON-RPC response. */
+export function readResponse(body: Buffer | string, maxDepth: number): Response | undefined {
+	const { text, value, unique } = typeof body === "string" ? parseJsonText(body, maxDepth) : parseJson(body, maxDepth);
+	if (typeof value !== "object" || value === null || Array.isArray(value) || !unique) return undefined;
+	const error = value["error"];
+	if (error !== undefined && error !== null) return { error };
+	const result = value["result"];
+	if (result === undefined && value["jsonrpc"] !== "2.0") return undefined;
+	if (result === undefined || result === null) return { result: NO_PARAMS };
+	return { result: { text: members(text).get("result") ?? "{}", value: result } };
+}
