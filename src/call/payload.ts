@@ -14,6 +14,8 @@ export interface Payload {
 	json(): JsonObject;
 	/** The ProtoJSON object as it came, undefined when the payload did not come as JSON. For names the descriptor does not know. */
 	original(): JsonObject | undefined;
+	/** The ProtoJSON object in the descriptor's own spelling, without unknown members: what a translation reads. Never write to it. */
+	canonical(): JsonObject;
 	/** ProtoJSON text; verbatim where the payload came as text. */
 	text(): string;
 	/** Protobuf binary; verbatim where the payload came as binary. */

@@ -2,6 +2,7 @@
 import type { DescMethod, DescService, JsonValue } from "@bufbuild/protobuf";
 import type { Header } from "../call/call.ts";
 import type { A2AError } from "../call/error.ts";
+import type { Loss } from "../call/loss.ts";
 import type { Payload } from "../call/payload.ts";
 
 /** JSON as it came: the text and what it parses to. Both say the same. */
@@ -15,10 +16,10 @@ export interface JsonText {
  * out of them; `method` is always the core's method. `read` throws PayloadError when the content does not fit.
  */
 export interface Form<Wire> {
-	readRequest(method: DescMethod, wire: Wire): Payload;
-	writeRequest(method: DescMethod, request: Payload): Wire;
-	readReply(method: DescMethod, wire: Wire): Payload;
-	writeReply(method: DescMethod, reply: Payload): Wire;
+	readRequest(method: DescMethod, wire: Wire, loss?: Loss): Payload;
+	writeRequest(method: DescMethod, request: Payload, loss?: Loss): Wire;
+	readReply(method: DescMethod, wire: Wire, loss?: Loss): Payload;
+	writeReply(method: DescMethod, reply: Payload, loss?: Loss): Wire;
 }
 
 /** JSON-RPC error object. */

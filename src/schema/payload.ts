@@ -80,6 +80,10 @@ class Cell implements Payload {
 		return this.source === "text" ? this.json() : undefined;
 	}
 
+	canonical(): JsonObject {
+		return this.source === "text" ? writeJson(this.type, this.message()) : this.json();
+	}
+
 	text(): string {
 		if (this.#text === undefined) this.#text = JSON.stringify(this.json());
 		return this.#text;

@@ -1,0 +1,37 @@
+/** Writes what the option table says into README.md and schema/config.schema.json; --check only compares. */
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { jsonSchema, markdown } from "../src/config/index.ts";
+
+const ROOT = new URL("../", import.meta.url);
+const BEGIN = "<!-- options: written by npm run generate -->";
+const END = "<!-- /options -->";
+
+function read(name: string): string {
+	try {
+		return readFileSync(new URL(name, ROOT), "utf8");
+	} catch {
+		return "";
+	}
+}
+
+function readme(): string {
+	const text = read("README.md");
+	const from = text.indexOf(BEGIN);
+	const to = text.indexOf(END);
+	if (from < 0 || to < from) throw new Error(`README.md lacks "${BEGIN}" ... "${END}"`);
+	return `${text.slice(0, from)}${BEGIN}\n${markdown()}\n${text.slice(to)}`;
+}
+
+const wanted = new Map([
+	["README.md", readme()],
+	["schema/config.schema.json", `${JSON.stringify(jsonSchema(), undefined, "\t")}\n`],
+]);
+const stale = [...wanted].filter(([name, text]) => read(name) !== text);
+if (process.argv.includes("--check")) {
+	for (const [name] of stale) console.error(`${name} is not what the option table says: run npm run generate`);
+	process.exitCode = stale.length > 0 ? 1 : 0;
+} else {
+	mkdirSync(new URL("schema/", ROOT), { recursive: true });
+	for (const [name, text] of stale) writeFileSync(new URL(name, ROOT), text);
+	console.log(stale.length > 0 ? `written: ${stale.map(([name]) => name).join(", ")}` : "already fresh");
+}

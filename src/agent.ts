@@ -1,0 +1,164 @@
+/** One agent behind the gateway: its card kept fresh, its connection kept open, and what the core needs to know of both. */
+import type { Interface, Upstream } from "./binding/binding.ts";
+import type { Call } from "./call/call.ts";
+import { A2AError } from "./call/error.ts";
+import { explainChoice } from "./card/choose.ts";
+import { credentialNames, selectCredentials } from "./card/credentials.ts";
+import { type Keeper, type Kept, keeper } from "./card/keeper.ts";
+import { offers, project, redactor, type Serialised, serialise } from "./card/project.ts";
+import { fileSource, httpSource, type Source } from "./card/source.ts";
+import type { AgentConfig, Config } from "./config/config.ts";
+import type { Log } from "./config/log.ts";
+import type { Connection } from "./core/relay.ts";
+import { type AgentView, capabilitiesOf } from "./core/view.ts";
+import { bindingNamed, bindings, dialectOf, dialects } from "./registry.ts";
+
+export interface Agent {
+	readonly name: string;
+	/** Begins to look for the agent. `base` is the public URL of its mount point. */
+	start(base: URL): void;
+	/** The connection in use. Throws UNAVAILABLE while there is none. */
+	connection(): Connection;
+	/** The card as the gateway serves it; undefined while there is none. */
+	card(): Serialised | undefined;
+	/** Is there an agent to call, as far as is known? */
+	readonly ready: boolean;
+	/** A call found nobody there. */
+	unreachable(call: Call, error: A2AError): void;
+	close(): Promise<void>;
+}
+
+/** What is in use: made whole from one card, replaced whole by the next. */
+interface Link {
+	readonly connection: Connection;
+	readonly upstream: Upstream;
+	readonly iface: Interface;
+	readonly card: Serialised;
+}
+
+/** How many calls in a row must find nobody before the card's next interface is tried (G7). */
+const PATIENCE = 3;
+
+export function createAgent(config: AgentConfig, general: Config, log: Log, changed: () => void): Agent {
+	let link: Link | undefined;
+	let base: URL | undefined;
+	let misses = 0;
+	const source = sourceOf(config, general);
+	const about = { agent: config.name };
+
+	const cards: Keeper = keeper({
+		source,
+		choose: {
+			bindings: bindings.map((b) => b.name),
+			versions: dialects.map((d) => d.version),
+			prefer: config.prefer,
+		},
+		override: { grpc: config.url && /^grpcs?:/i.test(config.url) ? config.url : undefined },
+		onChange: (kept) => {
+			for (const warning of kept.reading.warnings) log.warn(`card: ${warning}`, about);
+			log.info(`card read from ${kept.loaded.from}\n${explainChoice(kept.choice)}`, about);
+			misses = 0;
+			use(kept, kept.choice.chosen);
+			changed();
+		},
+		onState: (state) => {
+			if (state.ready) log.info("agent ready", about);
+			else log.warn(`agent not ready: ${state.reason}`, about);
+			changed();
+		},
+		report: (error) => log.debug("card not loaded", { ...about, error }),
+	});
+
+	function use(kept: Kept, iface: Interface): void {
+		if (!base) throw new Error("the agent was not started");
+		const before = link;
+		const same = before && sameInterface(before.iface, iface);
+		const upstream = same
+			? before.upstream
+			: bindingNamed(iface.binding).connect(iface, dialectOf(iface.version), {
+					maxMessage: general.limits.maxMessage,
+					maxDepth: general.limits.maxDepth,
+					connectTimeout: config.timeouts.connect,
+					idleTimeout: config.timeouts.streamIdle,
+					connections: general.upstream.connections,
+					ca: general.upstream.ca?.text,
+				});
+		const view = viewOf(kept, iface, base, config);
+		const card = serialise(view.project(kept.reading.json), kept.changed);
+		link = { connection: { view, handler: upstream.handler }, upstream, iface, card };
+		if (before && !same)
+			void before.upstream.close().catch((error: unknown) => log.debug("connection not closed", { ...about, error }));
+	}
+
+	return {
+		name: config.name,
+		get ready() {
+			return link !== undefined && cards.state.ready;
+		},
+		start(publicBase) {
+			base = publicBase;
+			cards.start();
+		},
+		connection() {
+			if (!link) {
+				throw new A2AError("UNAVAILABLE", {
+					message: "The agent is not available yet: the gateway has not reached it",
+					header: { "retry-after": "1" },
+				});
+			}
+			return link.connection;
+		},
+		card: () => link?.card,
+		unreachable(call, error) {
+			log.warn("agent unreachable", { ...about, id: call.id, error });
+			void cards.refresh("a call found nobody there");
+			misses += 1;
+			const kept = cards.current();
+			if (misses < PATIENCE || !kept || !link) return;
+			misses = 0;
+			const order = [kept.choice.chosen, ...kept.choice.fallbacks];
+			const at = order.findIndex((i) => link && sameInterface(i, link.iface));
+			const next = order[(at + 1) % order.length];
+			if (!next || sameInterface(next, link.iface)) return;
+			log.warn(`trying the card's interface ${next.binding} ${next.version} at ${next.url}`, about);
+			use(kept, next);
+		},
+		async close() {
+			await Promise.all([cards.stop(), link?.upstream.close()]);
+		},
+	};
+}
+
+function sameInterface(a: Interface, b: Interface): boolean {
+	return a.url === b.url && a.binding === b.binding && a.version === b.version && a.tenant === b.tenant;
+}
+
+function sourceOf(config: AgentConfig, general: Config): Source {
+	if (config.card) return fileSource(config.card.file, config.url);
+	if (config.url === undefined) throw new TypeError(`agent ${config.name} has neither a URL nor a card`);
+	const ca = general.upstream.ca?.text;
+	return httpSource(config.url, { connectTimeout: config.timeouts.connect, ...(ca !== undefined && { ca }) });
+}
+
+function viewOf(kept: Kept, iface: Interface, base: URL, config: AgentConfig): AgentView {
+	const { json, card, interfaces } = kept.reading;
+	const names = credentialNames(json);
+	const known = {
+		interfaces: [...interfaces.map((i) => i.url), iface.url],
+		origins: [kept.loaded.base, config.url].filter((url) => url !== undefined),
+		base,
+	};
+	const offered = offers({
+		bindings,
+		versions: dialects.map((d) => d.version),
+		base,
+		preferred: iface.binding,
+	});
+	return {
+		...capabilitiesOf(card),
+		tenant: iface.tenant,
+		credentials: (header, query) => selectCredentials(header, query, names),
+		redact: redactor(known),
+		project: (other) => project(other, { ...known, offers: offered }),
+	};
+}

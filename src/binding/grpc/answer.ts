@@ -1,0 +1,155 @@
+/** One gRPC answer on an HTTP/2 stream: initial metadata, messages, trailers (grpc.io PROTOCOL-HTTP2, "Responses"). */
+import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from "node:http2";
+import type { Header } from "../../call/call.ts";
+import { Status } from "../../call/error.ts";
+import type { GrpcStatus } from "../../dialect/dialect.ts";
+import { deflate, ENCODINGS, frame, prefix } from "../../wire/grpc-frame.ts";
+import { writeBinary, writeMessage, writeMetadata } from "../../wire/grpc-metadata.ts";
+
+export const ok: GrpcStatus = { code: Status.OK, message: "" };
+
+/** From here on a message is written beside its prefix instead of being copied behind it. */
+const LARGE = 64 * 1024;
+/** Below this, gzip costs more than it saves. */
+const WORTH_GZIP = 1024;
+/** Clients allow 8 to 64 KiB of trailers: text beyond these is cut, details beyond are left out. */
+const MAX_MESSAGE = 2048;
+const MAX_DETAILS = 12 * 1024;
+
+/** Everything in it is harmless once the answer is over or the client has gone. */
+export class Answer {
+	/** Nothing more will be sent: finished, or the client has gone. */
+	over = false;
+	/** Compress what is worth it; set before the first message. */
+	gzip = false;
+	readonly #stream: ServerHttp2Stream;
+	readonly #id: string;
+	#started = false;
+	#trailers: OutgoingHttpHeaders = {};
+
+	constructor(stream: ServerHttp2Stream, id: string) {
+		this.#stream = stream;
+		this.#id = id;
+		// A reset is an error event too; "close" says all there is to know.
+		stream.on("error", ignore);
+	}
+
+	/** Sends the initial metadata. */
+	start(header: Header): void {
+		if (this.over || this.#gone()) return;
+		const headers = this.#initial();
+		if (this.gzip) headers["grpc-encoding"] = "gzip";
+		writeMetadata(header, headers);
+		this.#started = true;
+		this.#stream.once("wantTrailers", () => {
+			if (this.#stream.destroyed) return;
+			this.#stream.sendTrailers(this.#trailers);
+			this.#release();
+		});
+		this.#stream.respond(headers, { waitForTrailers: true });
+	}
+
+	/** Sends one message. The promise, where there is one, ends when the client is ready for the next. */
+	send(bytes: Uint8Array): Promise<void> | undefined {
+		if (this.over || this.#gone()) return undefined;
+		if (this.gzip && bytes.length >= WORTH_GZIP) return this.#compressed(bytes);
+		return this.#write(bytes, false);
+	}
+
+	async #compressed(bytes: Uint8Array): Promise<void> {
+		const small = await deflate(bytes);
+		if (!this.over && !this.#gone()) await this.#write(small, true);
+	}
+
+	#write(bytes: Uint8Array, compressed: boolean): Promise<void> | undefined {
+		const stream = this.#stream;
+		// Whatever is ready in this turn of the loop leaves in one write.
+		if (stream.writableCorked === 0) {
+			stream.cork();
+			process.nextTick(uncork, stream);
+		}
+		let room: boolean;
+		if (bytes.length < LARGE) room = stream.write(frame(bytes, compressed));
+		else {
+			stream.write(prefix(bytes.length, compressed));
+			room = stream.write(bytes);
+		}
+		return room ? undefined : this.#drained();
+	}
+
+	#drained(): Promise<void> {
+		const stream = this.#stream;
+		return new Promise((resolve) => {
+			const done = () => {
+				stream.off("drain", done);
+				stream.off("close", done);
+				resolve();
+			};
+			stream.on("drain", done);
+			stream.on("close", done);
+		});
+	}
+
+	/** Ends the answer: trailers after messages, or trailers only. Only the first end counts. */
+	finish(status: GrpcStatus, header: Header = {}): void {
+		if (this.over || this.#gone()) return;
+		this.over = true;
+		const fields: Record<string, string> = {};
+		writeMetadata(header, fields);
+		writeStatus(status, fields);
+		if (this.#started) {
+			this.#trailers = fields;
+			this.#stream.end();
+		} else {
+			this.#stream.respond(Object.assign(this.#initial(), fields), { endStream: true });
+			this.#release();
+		}
+	}
+
+	/** An answer below gRPC: the request is not a gRPC request at all. */
+	refuse(httpStatus: number, header: Header = {}): void {
+		if (this.over || this.#gone()) return;
+		this.over = true;
+		this.#stream.respond({ ...header, ":status": httpStatus, "x-request-id": this.#id }, { endStream: true });
+		this.#release();
+	}
+
+	/**
+	 * A client that is still sending is told to stop, else the stream would stay half open. Not in this turn:
+	 * nghttp2 would send the reset before the answer, or instead of it.
+	 */
+	#release(): void {
+		const stream = this.#stream;
+		if (stream.readableEnded) return;
+		stream.resume();
+		setImmediate(() => {
+			if (!stream.destroyed) stream.close(constants.NGHTTP2_NO_ERROR);
+		});
+	}
+
+	#initial(): Record<string, string | number> {
+		return { ":status": 200, "content-type": "application/grpc", "x-request-id": this.#id };
+	}
+
+	#gone(): boolean {
+		if (!this.#stream.destroyed && !this.#stream.closed) return false;
+		this.over = true;
+		return true;
+	}
+}
+
+/** Adds `grpc-status`, `grpc-message` and `grpc-status-details-bin`. */
+function writeStatus(status: GrpcStatus, into: Record<string, string>): void {
+	into["grpc-status"] = String(status.code);
+	if (status.message) into["grpc-message"] = writeMessage(status.message.slice(0, MAX_MESSAGE));
+	if (status.details && status.details.length <= MAX_DETAILS) {
+		into["grpc-status-details-bin"] = writeBinary(status.details);
+	}
+	if (status.code === Status.UNIMPLEMENTED) into["grpc-accept-encoding"] = ENCODINGS;
+}
+
+function uncork(stream: ServerHttp2Stream): void {
+	stream.uncork();
+}
+
+function ignore(): void {}

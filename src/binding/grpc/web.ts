@@ -1,0 +1,239 @@
+/** gRPC-Web and Connect towards clients, on the gRPC routes: connect-node speaks the protocols, the core answers. */
+import {
+	type DescMessage,
+	type DescMethod,
+	type DescMethodServerStreaming,
+	type DescMethodUnary,
+	fromBinary,
+	type Message,
+	toBinary,
+} from "@bufbuild/protobuf";
+import {
+	ConnectError,
+	createConnectRouter,
+	createContextKey,
+	createContextValues,
+	type HandlerContext,
+} from "@connectrpc/connect";
+import type { UniversalHandler } from "@connectrpc/connect/protocol";
+import {
+	compressionGzip,
+	universalRequestFromNodeRequest,
+	universalResponseToNodeResponse,
+} from "@connectrpc/connect-node";
+import { StatusSchema } from "../../../gen/google/rpc/status_pb.ts";
+import { type Handler, type Header, isStream, type Reply } from "../../call/call.ts";
+import { A2AError } from "../../call/error.ts";
+import { open, single } from "../../call/stream.ts";
+import type { Dialect } from "../../dialect/dialect.ts";
+import type { AttachOptions, HttpHandler, HttpRequest, HttpResponse, Target } from "../binding.ts";
+import { begin, type Session } from "../serve.ts";
+import { cancel, lower, none, type Route, routesOf } from "./server.ts";
+
+/** What these protocols look like. Anything else on a gRPC route is none of them. */
+const CONTENT_TYPE = /^application\/(grpc-web|connect\+|json|proto)/i;
+const nowhere: Target = { agent: "", path: "", query: "", id: "" };
+const targetKey = createContextKey<Target>(nowhere);
+
+/** The HTTP half of `attach`. */
+export function serveWeb(handler: Handler, dialects: readonly Dialect[], options: AttachOptions): HttpHandler {
+	const handlers = new Map<string, UniversalHandler>();
+	for (const [path, route] of routesOf(dialects)) {
+		const universal = universalHandler(route, handler, options);
+		if (universal) handlers.set(path, universal);
+	}
+	return (req, res, target) => {
+		const universal = handlers.get(target.path);
+		if (!universal) return false;
+		if (req.method !== "POST") {
+			refuse(req, res, 405, { allow: "POST" });
+			return true;
+		}
+		if (!CONTENT_TYPE.test(req.headers["content-type"] ?? "")) {
+			refuse(req, res, 415, { "accept-post": "application/grpc-web+proto, application/json, application/proto" });
+			return true;
+		}
+		run(universal, req, res, target, options.bodyTimeout).catch((error: unknown) => {
+			// The client has gone, or it is a fault of ours: both end the response, only one is told.
+			if (!res.destroyed) options.report(error, { id: target.id, method: universal.method.name });
+			res.destroy();
+		});
+		return true;
+	};
+}
+
+async function run(
+	universal: UniversalHandler,
+	req: HttpRequest,
+	res: HttpResponse,
+	target: Target,
+	bodyTimeout: number,
+): Promise<void> {
+	req.on("error", ignore);
+	res.on("error", ignore);
+	if (bodyTimeout > 0) {
+		const timer = setTimeout(() => {
+			if (res.headersSent) return;
+			// After the answer the connection goes too: the rest of the body is not wanted.
+			res.once("finish", () => res.destroy());
+			refuse(req, res, 408);
+		}, bodyTimeout);
+		const clear = () => clearTimeout(timer);
+		req.once("end", clear);
+		res.once("close", clear);
+	}
+	const values = createContextValues().set(targetKey, target);
+	const answer = await universal(universalRequestFromNodeRequest(req, res, undefined, values));
+	if (!res.destroyed && !res.headersSent) await universalResponseToNodeResponse(answer, res);
+}
+
+function refuse(req: HttpRequest, res: HttpResponse, status: number, header: Header = none): void {
+	req.on("error", ignore);
+	res.on("error", ignore);
+	req.resume();
+	res.statusCode = status;
+	for (const name in header) res.setHeader(name, header[name] ?? "");
+	res.end();
+}
+
+/** connect's handler for one route, whichever of the protocols a request speaks. */
+function universalHandler(route: Route, handler: Handler, options: AttachOptions): UniversalHandler | undefined {
+	const router = createConnectRouter({
+		grpc: false,
+		readMaxBytes: options.maxMessage,
+		acceptCompression: [compressionGzip],
+	});
+	const { own } = route;
+	if (isStream(own)) {
+		router.rpc(own as DescMethodServerStreaming, (request, context) =>
+			stream(route, request, context, handler, options),
+		);
+	} else if (own.methodKind === "unary") {
+		router.rpc(own as DescMethodUnary, (request, context) => unary(route, request, context, handler, options));
+	}
+	return router.handlers[0];
+}
+
+async function unary(
+	route: Route,
+	request: Message,
+	context: HandlerContext,
+	handler: Handler,
+	options: AttachOptions,
+): Promise<Message> {
+	const session = start(route, request, context, options);
+	try {
+		const reply = await answered(handler, session, context);
+		return outgoing(route.own.output, lower(route, await single(reply)));
+	} catch (thrown) {
+		throw failure(route, session, thrown, context);
+	} finally {
+		session.finish();
+	}
+}
+
+async function* stream(
+	route: Route,
+	request: Message,
+	context: HandlerContext,
+	handler: Handler,
+	options: AttachOptions,
+): AsyncGenerator<Message> {
+	const session = start(route, request, context, options);
+	try {
+		const reply = await answered(handler, session, context);
+		const { messages } = await open(reply);
+		for await (const message of messages) yield outgoing(route.own.output, lower(route, message));
+	} catch (thrown) {
+		throw failure(route, session, thrown, context);
+	} finally {
+		session.finish();
+		// Left early: whatever the iteration could not reach is told by the signal.
+		if (context.signal.aborted) session.abandon();
+	}
+}
+
+function start(route: Route, request: Message, context: HandlerContext, options: AttachOptions): Session {
+	const { method, own, dialect } = route;
+	const timeout = context.timeoutMs();
+	const session = begin(
+		{
+			method,
+			request: incoming(dialect, method, own.input, request),
+			target: context.values.get(targetKey),
+			header: readHeaders(context.requestHeader),
+			query: none,
+			origin: { binding: context.protocolName === "connect" ? "CONNECT" : "GRPC-WEB", version: dialect.version },
+			...(timeout !== undefined && { timeout: Math.max(1, timeout) }),
+		},
+		options,
+	);
+	if (context.signal.aborted) session.abandon();
+	else context.signal.addEventListener("abort", () => session.abandon(), { once: true });
+	return session;
+}
+
+/** The core's answer, or the end of the call where the core does not listen to its signal. */
+async function answered(handler: Handler, session: Session, context: HandlerContext): Promise<Reply> {
+	const { signal } = session.call;
+	const reply = handler(session.call);
+	let abort: (() => void) | undefined;
+	const ended = new Promise<never>((_, reject) => {
+		abort = () => reject(A2AError.from(signal.reason));
+		signal.addEventListener("abort", abort, { once: true });
+	});
+	try {
+		const answer = await Promise.race([reply, ended]);
+		for (const name in answer.header) context.responseHeader.set(name, answer.header[name] ?? "");
+		return answer;
+	} catch (error) {
+		if (signal.aborted) reply.then(cancel, ignore);
+		throw error;
+	} finally {
+		if (abort) signal.removeEventListener("abort", abort);
+	}
+}
+
+/** connect decodes into the dialect's own type; the dialect reads bytes. Unknown fields survive both. */
+function incoming(dialect: Dialect, method: DescMethod, type: DescMessage, message: Message) {
+	try {
+		return dialect.binary.readRequest(method, toBinary(type, message));
+	} catch (thrown) {
+		throw connectError(dialect, A2AError.from(thrown));
+	}
+}
+
+/** The inverse of `incoming`. */
+function outgoing(type: DescMessage, bytes: Uint8Array): Message {
+	try {
+		return fromBinary(type, bytes);
+	} catch (error) {
+		throw new A2AError("INVALID_AGENT_RESPONSE", { cause: error });
+	}
+}
+
+function failure(route: Route, session: Session, thrown: unknown, context: HandlerContext): ConnectError {
+	const { reason } = context.signal;
+	// connect's own verdict (its deadline, its client's reset) stands.
+	if (context.signal.aborted && reason instanceof ConnectError) return reason;
+	return connectError(route.dialect, session.fail(thrown));
+}
+
+/** The dialect's gRPC status as connect's error: same code, same message, same details. */
+function connectError(dialect: Dialect, error: A2AError): ConnectError {
+	const status = dialect.errors.grpc.write(error);
+	const connect = new ConnectError(status.message, status.code, { ...error.header });
+	if (status.details) {
+		connect.details = fromBinary(StatusSchema, status.details).details.map((any) => ({
+			type: any.typeUrl.slice(any.typeUrl.lastIndexOf("/") + 1),
+			value: any.value,
+		}));
+	}
+	return connect;
+}
+
+function readHeaders(headers: Headers): Header {
+	return Object.fromEntries(headers);
+}
+
+function ignore(): void {}

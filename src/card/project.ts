@@ -1,0 +1,132 @@
+/**
+ * The agent's card as the gateway serves it (§4.4, §8.3, §8.6; rules G3, G4, G11, G14).
+ *
+ * Kept: every member the gateway does not answer for, unknown ones included. Replaced: the
+ * interfaces. Dropped: signatures (they sign another card) and the top-level members of older
+ * versions that name endpoints. Everywhere else the agent's own addresses are concealed (conceal.ts
+ * says how), with one exception: an extension's `uri` is an identifier that clients send back byte for
+ * byte and the agent compares (F4, F7), not an address to call.
+ */
+import { createHash } from "node:crypto";
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import type { Binding } from "../binding/binding.ts";
+import { type ConcealOptions, concealer } from "./conceal.ts";
+import { isObject, list, member, snakeCase, text } from "./document.ts";
+
+export interface OfferOptions {
+	readonly bindings: readonly Pick<Binding, "name" | "publicUrl">[];
+	/** Dialect versions served, newest first. */
+	readonly versions: readonly string[];
+	/** Public base URL of the agent's mount point. */
+	readonly base: URL;
+	/** The binding that comes first: the agent's own preference. Default: the order given. */
+	readonly preferred?: string | undefined;
+	/** Routing key on bindings whose URL cannot tell agents apart. Default: none. */
+	readonly tenant?: string | undefined;
+}
+
+/** The AgentInterfaces the gateway offers: one per version and binding, the preferred binding first within each version. */
+export function offers({ bindings, versions, base, preferred, tenant }: OfferOptions): readonly JsonObject[] {
+	const first = bindings.filter((b) => b.name === preferred);
+	const ordered = [...first, ...bindings.filter((b) => b.name !== preferred)];
+	return versions.flatMap((protocolVersion) =>
+		ordered.map((binding) => ({
+			url: binding.publicUrl(base),
+			protocolBinding: binding.name,
+			protocolVersion,
+			...(tenant && { tenant }),
+		})),
+	);
+}
+
+export interface ProjectOptions extends Omit<ConcealOptions, "hosts"> {
+	/** What `supportedInterfaces` becomes. */
+	readonly offers: readonly JsonObject[];
+}
+
+const DROPPED = ["signatures", "url", "preferredTransport", "additionalInterfaces", "protocolVersion"];
+const OWN = new Set([...DROPPED, "supportedInterfaces"].flatMap((name) => [name, snakeCase(name)]));
+
+/**
+ * The gateway's card from an agent's, public or extended. Pure; shares unchanged parts with `card`.
+ * The result is unsigned: whoever signs takes it from here, before `serialise`.
+ */
+export function project(card: JsonObject, options: ProjectOptions): JsonObject {
+	const conceal = concealer({ ...options, interfaces: [...options.interfaces, ...ownUrls(card)] });
+	const kept = Object.entries(card).filter(([name]) => !OWN.has(name));
+	const position = Object.keys(card).findIndex(
+		(name) => name === "supportedInterfaces" || name === "supported_interfaces",
+	);
+	const before =
+		position < 0
+			? kept.length
+			: Object.keys(card)
+					.slice(0, position)
+					.filter((name) => !OWN.has(name)).length;
+	const members = kept.map(([name, value]): [string, JsonValue] => [
+		conceal(name),
+		name === "capabilities" ? capabilities(value, conceal) : rewrite(value, conceal),
+	]);
+	members.splice(before, 0, ["supportedInterfaces", [...options.offers]]);
+	return Object.fromEntries(members);
+}
+
+/** The endpoints a card names, in either shape, as written. */
+export function ownUrls(card: JsonObject): readonly string[] {
+	const entries = [...list(card, "supportedInterfaces"), ...list(card, "additionalInterfaces")];
+	const urls = entries.map((entry) => (isObject(entry) ? text(entry, "url") : undefined));
+	return [text(card, "url"), ...urls].filter((url) => url !== undefined);
+}
+
+function capabilities(value: JsonValue, conceal: (text: string) => string): JsonValue {
+	const rewritten = rewrite(value, conceal);
+	if (!isObject(value) || !isObject(rewritten)) return rewritten;
+	const before = member(value, "extensions");
+	const after = member(rewritten, "extensions");
+	if (before === after || !Array.isArray(before) || !Array.isArray(after)) return rewritten;
+	const extensions = after.map((extension, i) => {
+		const original = before[i];
+		const uri = isObject(original) ? text(original, "uri") : undefined;
+		return uri !== undefined && isObject(extension) ? { ...extension, uri } : extension;
+	});
+	return { ...rewritten, extensions };
+}
+
+/** Conceals in every string, keys included. Returns `value` itself when nothing changed. */
+function rewrite(value: JsonValue, conceal: (text: string) => string): JsonValue {
+	if (typeof value === "string") return conceal(value);
+	if (typeof value !== "object" || value === null) return value;
+	if (Array.isArray(value)) {
+		const items = value.map((item) => rewrite(item, conceal));
+		return items.every((item, i) => item === value[i]) ? value : items;
+	}
+	let same = true;
+	const members = Object.entries(value).map(([name, old]): [string, JsonValue] => {
+		const now: [string, JsonValue] = [conceal(name), rewrite(old, conceal)];
+		if (now[0] !== name || now[1] !== old) same = false;
+		return now;
+	});
+	// fromEntries, not assignment: a member called __proto__ is a member.
+	return same ? value : Object.fromEntries(members);
+}
+
+/** Replaces the agent's addresses in error texts, and in JSON text. Compile once per card, call often. */
+export function redactor(options: Omit<ConcealOptions, "hosts">): (text: string) => string {
+	return concealer({ ...options, hosts: true });
+}
+
+/** A card ready to serve. */
+export interface Serialised {
+	readonly body: Buffer;
+	/** Strong, from the body's SHA-256: `"…"`, quotes included. */
+	readonly etag: string;
+	/** IMF-fixdate. */
+	readonly lastModified: string;
+}
+
+/** `changed`: epoch milliseconds of the last change. */
+export function serialise(card: JsonObject, changed: number): Serialised {
+	const body = Buffer.from(JSON.stringify(card));
+	const etag = `"${createHash("sha256").update(body).digest("base64url")}"`;
+	return { body, etag, lastModified: new Date(changed).toUTCString() };
+}

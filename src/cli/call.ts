@@ -1,0 +1,193 @@
+/** `call URL TEXT`: one message to any A2A agent, through the gateway's own bindings as a client (§3.1.1, §3.1.2). */
+import { randomUUID } from "node:crypto";
+import type { Interface } from "../binding/binding.ts";
+import { anonymous, type Call } from "../call/call.ts";
+import { A2AError } from "../call/error.ts";
+import { iterate } from "../call/stream.ts";
+import { CardError } from "../card/error.ts";
+import { type Args, ConfigError, columns, readArgs } from "../config/index.ts";
+import { duration } from "../config/kind.ts";
+import { ValueError } from "../config/problem.ts";
+import { bindings, dialects } from "../registry.ts";
+import { fromValue } from "../schema/payload.ts";
+import type { Command } from "./commands.ts";
+import { sendMethod } from "./methods.ts";
+import { endWithReader, out, warn } from "./output.ts";
+import { Printer } from "./print.ts";
+import { agentUrl, binding, direct, find, isGrpc, protocol } from "./target.ts";
+
+const FLAGS = [
+	{ name: "binding", value: true, many: false },
+	{ name: "protocol", value: true, many: false },
+	{ name: "stream", value: false, many: false },
+	{ name: "json", value: false, many: false },
+	{ name: "header", value: true, many: true },
+	{ name: "timeout", value: true, many: false },
+	{ name: "card", value: true, many: false },
+	{ name: "context", value: true, many: false },
+	{ name: "task", value: true, many: false },
+] as const;
+
+export const call: Command = {
+	help: () =>
+		[
+			"Usage: a2a-gateway call URL TEXT [FLAGS]",
+			"",
+			"Sends one message to an A2A agent and prints the answer. URL is the agent's base or card URL, or",
+			"grpc://host:port or grpcs://host:port. Exit code 1 when the agent cannot be reached, answers with an",
+			"error, or the task fails.",
+			"",
+			columns([
+				["--binding NAME", "JSONRPC, GRPC or HTTP+JSON instead of the card's first."],
+				["--protocol VERSION", "1.0. Older versions come with the dialects."],
+				["--stream", "Print events as they come."],
+				["--json", "Print raw JSON: the answer, or one line for each event."],
+				["--header 'NAME: VALUE'", "Sent along, to the card's place too. Repeatable."],
+				["--timeout DURATION", "Longest to wait, such as 30s; 0 for ever. Default: 10m."],
+				["--card FILE", "The agent's card from a file."],
+				["--context ID", "Continue this context."],
+				["--task ID", "Continue this task."],
+			]),
+		].join("\n"),
+	async run(argv) {
+		endWithReader();
+		const args = readArgs(argv, FLAGS);
+		const one = (name: string) => args.flags.get(name)?.[0];
+		const [written, text, extra] = args.positionals;
+		const url = agentUrl("call", written);
+		if (text === undefined || text === "") throw usage("call", "needs a TEXT");
+		if (extra !== undefined) throw usage("call", "takes one TEXT; put it in quotes");
+		const wanted = {
+			url,
+			card: one("card"),
+			binding: binding(one("binding")),
+			version: protocol(one("protocol")),
+			headers: headers(args),
+		};
+		const timeout = milliseconds(one("timeout") ?? "10m");
+		const iface = await target(wanted);
+		const stream = args.flags.has("stream");
+		const message = {
+			messageId: randomUUID(),
+			role: "ROLE_USER",
+			parts: [{ text }],
+			...given("contextId", one("context")),
+			...given("taskId", one("task")),
+		};
+		return await send(
+			iface,
+			{ message, ...given("tenant", iface.tenant) },
+			{ stream, json: args.flags.has("json"), timeout, headers: wanted.headers },
+		);
+	},
+};
+
+type Wanted = Parameters<typeof find>[0];
+
+/** The interface to use. A forced binding works without a card, at the URL itself. */
+async function target(wanted: Wanted): Promise<Interface> {
+	if (isGrpc(wanted.url) && wanted.card === undefined) return direct(wanted.url);
+	try {
+		const { choice } = await find(wanted);
+		const { chosen } = choice;
+		if (!chosen)
+			throw new Error(`none of the card's interfaces can be used:\n${choice.considered.map(line).join("\n")}`);
+		if (wanted.binding !== undefined && chosen.binding !== wanted.binding) {
+			throw new Error(
+				`the card offers no usable ${wanted.binding} interface:\n${choice.considered.map(line).join("\n")}`,
+			);
+		}
+		return chosen;
+	} catch (error) {
+		if (!(error instanceof CardError) || wanted.binding === undefined || wanted.card !== undefined) throw error;
+		warn(`note: ${error.operator}; calling ${wanted.url} as ${wanted.binding}`);
+		const url = wanted.binding === "GRPC" ? wanted.url.replace(/^http(s?):/, "grpc$1:") : wanted.url;
+		return { url, binding: wanted.binding, version: wanted.version ?? "1.0", tenant: "" };
+	}
+}
+
+function line({ interface: i, verdict }: { readonly interface: Interface; readonly verdict: string }): string {
+	return `  ${i.binding} ${i.version} ${i.url}: ${verdict}`;
+}
+
+interface SendOptions {
+	readonly stream: boolean;
+	readonly json: boolean;
+	readonly timeout: number;
+	readonly headers: Readonly<Record<string, string>>;
+}
+
+async function send(iface: Interface, value: Parameters<typeof fromValue>[1], options: SendOptions): Promise<0 | 1> {
+	const dialect = dialects.find(({ version }) => version === iface.version);
+	const spoken = bindings.find(({ name }) => name === iface.binding);
+	if (!dialect || !spoken) throw new Error(`${iface.binding} ${iface.version} is not spoken here`);
+	const method = sendMethod(options.stream);
+	const controller = new AbortController();
+	const stop = () => controller.abort(new A2AError("CANCELLED", { message: "stopped" }));
+	const late = () => controller.abort(new A2AError("DEADLINE_EXCEEDED", { message: "no answer in time (--timeout)" }));
+	const timer = options.timeout > 0 ? setTimeout(late, options.timeout) : undefined;
+	process.once("SIGINT", stop);
+	const upstream = spoken.connect(iface, dialect, {
+		maxMessage: 64 * 2 ** 20,
+		maxDepth: 200,
+		connectTimeout: 5_000,
+		idleTimeout: 0,
+		connections: 1,
+		ca: undefined,
+	});
+	const request: Call = {
+		method,
+		request: fromValue(method.input, value),
+		agent: "default",
+		header: options.headers,
+		query: {},
+		principal: anonymous,
+		origin: { binding: iface.binding, version: dialect.version },
+		id: randomUUID(),
+		signal: controller.signal,
+		...(options.timeout > 0 && { deadline: Date.now() + options.timeout }),
+	};
+	try {
+		const printer = new Printer(out);
+		for await (const payload of iterate(await upstream.handler(request))) {
+			if (options.json) out(payload.text());
+			printer.take(payload.json(), options.json);
+		}
+		if (!options.json) printer.finish();
+		return printer.failed ? 1 : 0;
+	} catch (error) {
+		throw controller.signal.aborted ? controller.signal.reason : error;
+	} finally {
+		clearTimeout(timer);
+		process.off("SIGINT", stop);
+		await upstream.close();
+	}
+}
+
+function given(name: string, value: string | undefined): Record<string, string> {
+	return value === undefined || value === "" ? {} : { [name]: value };
+}
+
+function headers(args: Args): Record<string, string> {
+	const fields: Record<string, string> = {};
+	for (const text of args.flags.get("header") ?? []) {
+		const match = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\t\x20-\x7e\x80-\xff]*)$/.exec(text);
+		if (!match) throw usage("--header", "must be 'NAME: VALUE'");
+		const name = (match[1] ?? "").toLowerCase();
+		const value = (match[2] ?? "").trim();
+		fields[name] = fields[name] === undefined ? value : `${fields[name]}, ${value}`;
+	}
+	return fields;
+}
+
+function milliseconds(text: string): number {
+	try {
+		return duration(0).read(text, "");
+	} catch (error) {
+		throw error instanceof ValueError ? usage("--timeout", error.message) : error;
+	}
+}
+
+function usage(where: string, message: string): ConfigError {
+	return new ConfigError([{ where, field: "", message }]);
+}

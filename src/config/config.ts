@@ -1,0 +1,88 @@
+/** The gateway's configuration as everything else sees it: complete, checked, frozen. */
+import type { Address, TextFile } from "./kind.ts";
+import type { Level, LogFormat } from "./log.ts";
+
+export type { Address, TextFile } from "./kind.ts";
+
+/** Every field has a value: what was given, else the default named at the field. Durations are milliseconds. */
+export interface Config {
+	/** The agents served. Default: none, which makes `serve` start the bundled demo agent. */
+	readonly agents: readonly AgentConfig[];
+	/** The one port. Default: 127.0.0.1:8080. */
+	readonly listen: Address;
+	/** The admin listener; undefined = off. Default: off. */
+	readonly admin: Address | undefined;
+	/** Base URL that cards advertise, path prefix included. Default: undefined, derived from the listener. */
+	readonly publicUrl: string | undefined;
+	/** Private keys that sign cards. Default: none. */
+	readonly signingKeys: readonly TextFile[];
+	/** Where state is kept. Default: memory: */
+	readonly state: string;
+	/** Serve TLS instead of plain text. Default: undefined, plain. */
+	readonly tls: TlsConfig | undefined;
+	/** Browser origins that may call the operations; "*" for any. Default: none. */
+	readonly cors: readonly string[];
+	/** The card for requests that name no version. Default: 1.0. */
+	readonly cardForm: "hybrid" | "1.0";
+	/** Address ranges allowed as webhook targets besides public HTTPS ones. Default: none. */
+	readonly webhookAllow: readonly string[];
+	readonly log: {
+		/** Default: info. */
+		readonly level: Level;
+		/** Default: pretty on a terminal, else json. */
+		readonly format: LogFormat;
+	};
+	readonly limits: {
+		/** Largest message either way, bytes. Default: 32MiB. */
+		readonly maxMessage: number;
+		/** Deepest JSON nesting. Default: 100. */
+		readonly maxDepth: number;
+	};
+	readonly timeouts: AgentTimeouts & {
+		/** Longest a request body may take to arrive. Default: 60s. */
+		readonly body: number;
+		/** After SIGTERM, how long calls under way may go on. Default: 30s. */
+		readonly drain: number;
+	};
+	readonly sse: {
+		/** Comment interval on a silent event stream; 0 = never. Default: 15s. */
+		readonly keepAlive: number;
+	};
+	readonly upstream: {
+		/** Most HTTP/1.1 connections held open to one interface of an agent. Default: 128. */
+		readonly connections: number;
+		/** Further trusted authorities towards agents, PEM. Default: undefined, the system's only. */
+		readonly ca: TextFile | undefined;
+	};
+}
+
+/** Waiting for an agent, milliseconds. */
+export interface AgentTimeouts {
+	/** Upper bound of a unary call; 0 = none. Default: 10m. */
+	readonly unary: number;
+	/** Time for a connection to be made. Default: 5s. */
+	readonly connect: number;
+	/** A stream silent for so long is ended; 0 = never. Default: 0. */
+	readonly streamIdle: number;
+}
+
+/** One agent. At least one of `url` and `card` is set; a grpc:// or grpcs:// URL always has a card. */
+export interface AgentConfig {
+	/** `[a-z0-9][a-z0-9-]*`. Default: default. */
+	readonly name: string;
+	/** Base URL, card URL, or grpc://host:port, grpcs://host:port; undefined = the card's own URLs. */
+	readonly url: string | undefined;
+	/** The agent's card (JSON text) instead of discovery. Default: undefined. */
+	readonly card: TextFile | undefined;
+	/** What to choose among the card's interfaces, before the card's own order. Default: nothing. */
+	readonly prefer: { readonly binding: string | undefined; readonly version: string | undefined };
+	/** The agent's own, else the general `timeouts`. */
+	readonly timeouts: AgentTimeouts;
+}
+
+export interface TlsConfig {
+	/** Certificate chain, PEM. */
+	readonly cert: TextFile;
+	/** Private key, PEM. */
+	readonly key: TextFile;
+}

@@ -1,0 +1,211 @@
+/** What v0.1, v0.2 and v0.3 JSON have in common: parts told apart by a discriminator, states, roles, times, webhooks (dialects.md §9, §10, §13). */
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { pointer } from "../call/loss.ts";
+import { type At, isObject, type Lens, misfit, names, record, same } from "./lens.ts";
+
+/** Metadata keys under which a member without counterpart rides (dialects.md §16). */
+export const CARRIED = {
+	/** The official SDKs' flag: `data` was no object and sits under `value`. */
+	dataWrapped: "data_part_compat",
+	mediaType: "a2a-gateway/mediaType",
+	filename: "a2a-gateway/filename",
+	referenceTaskIds: "a2a-gateway/referenceTaskIds",
+} as const;
+
+export const role: Lens = names(
+	{ ROLE_USER: "user", ROLE_AGENT: "agent" },
+	{ lifted: "ROLE_UNSPECIFIED", lowered: "agent" },
+);
+
+/** v0.2 and v0.3 task states. */
+export const STATES = {
+	TASK_STATE_UNSPECIFIED: "unknown",
+	TASK_STATE_SUBMITTED: "submitted",
+	TASK_STATE_WORKING: "working",
+	TASK_STATE_COMPLETED: "completed",
+	TASK_STATE_FAILED: "failed",
+	TASK_STATE_CANCELED: "canceled",
+	TASK_STATE_INPUT_REQUIRED: "input-required",
+	TASK_STATE_REJECTED: "rejected",
+	TASK_STATE_AUTH_REQUIRED: "auth-required",
+} as const;
+
+export const state: Lens = names(STATES, { lifted: "TASK_STATE_UNSPECIFIED", lowered: "unknown" });
+
+const RFC3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/;
+
+/** ISO 8601 as older peers write it (lower case, blank for T, no zone, microseconds) into RFC 3339; without a zone it is UTC. */
+export const timestamp: Lens = {
+	lift(value, at) {
+		if (typeof value === "string") {
+			if (RFC3339.test(value)) return value;
+			let text = value
+				.trim()
+				.toUpperCase()
+				.replace(/^(\d{4}-\d\d-\d\d) /, "$1T")
+				.replace(/\s+/g, "");
+			text = text.replace(/([+-]\d\d)(\d\d)$/, "$1:$2");
+			if (/^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(text) && !/(Z|[+-]\d\d:\d\d)$/.test(text)) text += "Z";
+			if (RFC3339.test(text)) return text;
+			const time = Date.parse(text);
+			if (!Number.isNaN(time)) return new Date(time).toISOString();
+		}
+		at.loss(at.path, "is not a time");
+		return undefined;
+	},
+	lower: (value) => value,
+};
+
+/** `metadata` with more in it. */
+export function withMetadata(target: JsonObject, more: JsonObject): void {
+	const metadata = target["metadata"];
+	target["metadata"] = { ...(isObject(metadata) ? metadata : {}), ...more };
+}
+
+/** Takes members out of `metadata`, and `metadata` out when nothing is left that was not there before. */
+export function takeMetadata(target: JsonObject, ...keys: readonly string[]): JsonObject {
+	const metadata = target["metadata"];
+	const taken: JsonObject = {};
+	if (!isObject(metadata)) return taken;
+	const rest: JsonObject = { ...metadata };
+	for (const key of keys) {
+		const value = rest[key];
+		if (value === undefined) continue;
+		taken[key] = value;
+		delete rest[key];
+	}
+	if (Object.keys(taken).length > 0) {
+		if (Object.keys(rest).length > 0) target["metadata"] = rest;
+		else delete target["metadata"];
+	}
+	return taken;
+}
+
+/** A part told apart by `kind` (v0.2, v0.3) or `type` (v0.1). */
+export function part(discriminator: "kind" | "type"): Lens {
+	return {
+		lift(value, at) {
+			if (!isObject(value)) throw misfit(at, "must be an object");
+			const { [discriminator]: given, ...rest } = value;
+			// The first v0.1 schema let the discriminator default to "text".
+			const kind = given ?? ("text" in rest ? "text" : "file" in rest ? "file" : "data" in rest ? "data" : undefined);
+			if (kind === "text") return liftText(rest, at);
+			if (kind === "file") return liftFile(rest, at);
+			if (kind === "data") return liftData(rest, at);
+			throw misfit(at, `must have a ${discriminator} of "text", "file" or "data"`);
+		},
+		lower(value, at) {
+			if (!isObject(value)) throw misfit(at, "must be an object");
+			return lowerPart(value, discriminator, at);
+		},
+	};
+}
+
+function liftText(rest: JsonObject, at: At): JsonObject {
+	if (typeof rest["text"] !== "string") throw misfit(at, "must have a string member text");
+	return unfold(dropNulls(rest));
+}
+
+function liftData(rest: JsonObject, at: At): JsonObject {
+	if (!("data" in rest)) throw misfit(at, "must have a member data");
+	const part: JsonObject = dropNulls(rest);
+	part["data"] = rest["data"] ?? null;
+	const { [CARRIED.dataWrapped]: wrapped } = takeMetadata(part, CARRIED.dataWrapped);
+	const data = part["data"];
+	if (wrapped === true && isObject(data) && "value" in data) part["data"] = data["value"] ?? null;
+	return unfold(part);
+}
+
+function liftFile(rest: JsonObject, at: At): JsonObject {
+	const { file, ...others } = rest;
+	if (!isObject(file)) throw misfit(at, "must have an object member file");
+	const part: JsonObject = dropNulls(others);
+	const { bytes, uri, name, mimeType, ...unknown } = file;
+	if (typeof bytes === "string") part["raw"] = bytes;
+	else if (typeof uri === "string") part["url"] = uri;
+	else throw misfit({ ...at, path: pointer(at.path, "file") }, "must have a string member bytes or uri");
+	if (typeof name === "string" && name !== "") part["filename"] = name;
+	if (typeof mimeType === "string" && mimeType !== "") part["mediaType"] = mimeType;
+	for (const key of Object.keys(unknown))
+		if (unknown[key] !== null) at.loss(pointer(pointer(at.path, "file"), key), "has no counterpart");
+	return part;
+}
+
+/** The inverse of what lowerPart folds into metadata. */
+function unfold(part: JsonObject): JsonObject {
+	const taken = takeMetadata(part, CARRIED.mediaType, CARRIED.filename);
+	const { [CARRIED.mediaType]: mediaType, [CARRIED.filename]: filename } = taken;
+	if (typeof filename === "string") part["filename"] = filename;
+	if (typeof mediaType === "string") part["mediaType"] = mediaType;
+	return part;
+}
+
+/** The media type that a data part has without saying so. */
+const JSON_TYPE = "application/json";
+
+function lowerPart(core: JsonObject, discriminator: string, at: At): JsonObject {
+	const { text, raw, url, data, metadata, filename, mediaType } = core;
+	const carried = metadata === undefined ? {} : { metadata };
+	if (raw !== undefined || url !== undefined) {
+		const content = raw === undefined ? { uri: url as JsonValue } : { bytes: raw };
+		const file = {
+			...content,
+			...(filename !== undefined && { name: filename }),
+			...(mediaType !== undefined && { mimeType: mediaType }),
+		};
+		return { [discriminator]: "file", file, ...carried };
+	}
+	const part: JsonObject =
+		data === undefined
+			? { [discriminator]: "text", text: text ?? "", ...carried }
+			: { [discriminator]: "data", data, ...carried };
+	if (data !== undefined && !isObject(data)) {
+		part["data"] = { value: data };
+		withMetadata(part, { [CARRIED.dataWrapped]: true });
+	}
+	if (filename !== undefined) withMetadata(part, { [CARRIED.filename]: filename });
+	if (mediaType === JSON_TYPE && data !== undefined)
+		at.loss(pointer(at.path, "mediaType"), "goes without saying for a data part");
+	else if (mediaType !== undefined) withMetadata(part, { [CARRIED.mediaType]: mediaType });
+	return part;
+}
+
+function dropNulls(object: JsonObject): JsonObject {
+	const result: JsonObject = {};
+	for (const [key, value] of Object.entries(object)) if (value !== null) result[key] = value;
+	return result;
+}
+
+/** `schemes` (a list) ↔ `scheme`: the first is kept, the others are reported (as the SDKs keep it). */
+export const authentication: Lens = record(
+	{ credentials: ["credentials"] },
+	{
+		handled: ["scheme"],
+		consumed: ["schemes"],
+		lifted(core, older, at) {
+			const schemes = Array.isArray(older["schemes"]) ? older["schemes"] : [];
+			if (typeof schemes[0] === "string") core["scheme"] = schemes[0];
+			for (let i = 1; i < schemes.length; i++) at.loss(`${at.path}/schemes/${i}`, "only one scheme can be kept");
+		},
+		lowered(older, core) {
+			const scheme = core["scheme"];
+			older["schemes"] = typeof scheme === "string" && scheme !== "" ? [scheme] : [];
+		},
+	},
+);
+
+/** PushNotificationConfig of the older versions ↔ the flat config of v1.0, without the task it belongs to. */
+export const webhook: Lens = record(
+	{ id: ["id"], url: ["url"], token: ["token"], authentication: ["authentication", authentication] },
+	{ handled: ["taskId", "tenant"] },
+);
+
+/** Struct-typed members: objects only. */
+export const struct: Lens = {
+	lift(value, at) {
+		if (isObject(value)) return value;
+		at.loss(at.path, "is not an object");
+		return undefined;
+	},
+	lower: same.lower,
+};

@@ -1,0 +1,149 @@
+/** The composition root: listener, bindings, core and agents put together from one configuration. */
+import { type Agent, createAgent } from "./agent.ts";
+import type { AttachOptions } from "./binding/binding.ts";
+import { health, reflection } from "./binding/grpc/index.ts";
+import { type Call, chain, type Handler } from "./call/call.ts";
+import { A2AError } from "./call/error.ts";
+import { publicBase } from "./card/public-base.ts";
+import type { Config } from "./config/config.ts";
+import type { Log } from "./config/log.ts";
+import { answer } from "./core/answer.ts";
+import { checkCapabilities } from "./core/capability.ts";
+import { forward } from "./core/forward.ts";
+import { checkExtensions, checkVersion } from "./core/negotiate.ts";
+import { relay } from "./core/relay.ts";
+import { validate } from "./core/validate.ts";
+import type { AgentView } from "./core/view.ts";
+import { listen } from "./listener/listen.ts";
+import { createSite } from "./listener/site.ts";
+import { bindings, dialects } from "./registry.ts";
+
+export interface Gateway {
+	/** Where it listens: `http://host:port`. */
+	readonly url: string;
+	/** What cards advertise: the base URL clients are told. */
+	readonly publicUrl: string;
+	/** Drains, then stops. Resolves when nothing is left. */
+	close(): Promise<void>;
+}
+
+/**
+ * Starts serving. Resolves when the port is open, which may be before the agent is there: readiness
+ * tells. Rejects when the port cannot be opened or the configuration cannot be used.
+ */
+export async function startGateway(config: Config, { log }: { readonly log: Log }): Promise<Gateway> {
+	const listeners = new Set<() => void>();
+	const changed = () => {
+		for (const listener of listeners) listener();
+	};
+	const agents = new Map<string, Agent>(config.agents.map((a) => [a.name, createAgent(a, config, log, changed)]));
+	const [only] = agents.values();
+	if (!only) throw new TypeError("there is no agent to serve");
+	let draining = false;
+
+	const report: AttachOptions["report"] = (thrown, context) => {
+		const error = A2AError.from(thrown);
+		const fields = { ...context, reason: error.reason, error: error.cause ?? error };
+		if (error.reason === "INTERNAL_ERROR" && error.cause !== undefined) log.error("call failed", fields);
+		else log.debug("call refused", fields);
+	};
+	const handler = createCore(agents);
+	const attachments = bindings.map((binding) =>
+		binding.attach(handler, dialects, {
+			maxMessage: config.limits.maxMessage,
+			maxDepth: config.limits.maxDepth,
+			keepAlive: config.sse.keepAlive,
+			bodyTimeout: config.timeouts.body,
+			unaryTimeout: config.timeouts.unary,
+			report,
+		}),
+	);
+	const services = dialects.map((d) => d.service);
+	const ready = () => !draining && [...agents.values()].every((a) => a.ready);
+
+	const listener = await listen({
+		host: config.listen.host,
+		port: config.listen.port,
+		...(config.tls && { tls: { cert: config.tls.cert.text, key: config.tls.key.text } }),
+		resolve: (_host, path) => ({ agent: only.name, path }),
+		http: attachments.flatMap((a) => a.http ?? []),
+		grpc: [
+			...attachments.flatMap((a) => a.grpc ?? []),
+			health({
+				status: (service) => (service === "" || services.some((s) => s.typeName === service) ? ready() : undefined),
+				onChange: (notify) => {
+					listeners.add(notify);
+					return () => listeners.delete(notify);
+				},
+			}),
+			reflection(services),
+		],
+		site: createSite({
+			card: (target) => {
+				const card = agents.get(target.agent)?.card();
+				if (!card) return { unavailable: "The agent's card is not available yet" };
+				return {
+					body: card.body.toString(),
+					etag: card.etag,
+					lastModified: new Date(card.lastModified),
+					cacheControl: "public, max-age=60",
+				};
+			},
+			notReady: () => [
+				...(draining ? ["the gateway is stopping"] : []),
+				...[...agents.values()].filter((a) => !a.ready).map((a) => `agent ${a.name} is not available`),
+			],
+			report,
+		}),
+		cors: config.cors,
+		report,
+	});
+
+	const base = publicBase(config.publicUrl, {
+		host: listener.host,
+		port: listener.port,
+		tls: config.tls !== undefined,
+	});
+	for (const agent of agents.values()) agent.start(base);
+
+	let closed: Promise<void> | undefined;
+	return {
+		url: listener.url,
+		publicUrl: base.href.replace(/\/$/, ""),
+		close() {
+			closed ??= (async () => {
+				draining = true;
+				changed();
+				await listener.close(config.timeouts.drain);
+				await Promise.all([...agents.values()].map((a) => a.close()));
+			})();
+			return closed;
+		},
+	};
+}
+
+/** The one chain every call goes through, whatever binding it came by and whatever its agent speaks. */
+function createCore(agents: ReadonlyMap<string, Agent>): Handler {
+	const agentOf = (call: Call): Agent => {
+		const agent = agents.get(call.agent);
+		if (!agent) throw new A2AError("NOT_FOUND", { message: "There is no such agent here" });
+		return agent;
+	};
+	const view = (call: Call): AgentView => agentOf(call).connection().view;
+	const chained = chain(
+		[
+			checkVersion(dialects.map((d) => d.version)),
+			validate,
+			checkExtensions(view),
+			checkCapabilities(view),
+			answer(view),
+			forward(view),
+		],
+		relay(
+			(call) => agentOf(call).connection(),
+			(call, error) => agentOf(call).unreachable(call, error),
+		),
+	);
+	// A middleware may throw at once; callers get a rejected promise all the same.
+	return async (call) => chained(call);
+}

@@ -1,0 +1,51 @@
+/** 10,000 events through a slow reader: the agent is slowed, the gateway's memory stays flat, nothing is lost. */
+import { expect, test } from "vitest";
+import { bindings, event, numberOf, openBench, quiet, sleep, streamMethod, streamRequest } from "./scripts.ts";
+
+const EVENTS = 10_000;
+/** 60 MB in all: several times what sockets and windows can hold on the way. */
+const TEXT = "x".repeat(6_000);
+const FLAT = 24 * 2 ** 20;
+
+// Every client form once, every agent form at least once.
+const cells = [
+	["JSONRPC", "GRPC"],
+	["HTTP+JSON", "JSONRPC"],
+	["GRPC", "HTTP+JSON"],
+	["GRPC-WEB", "JSONRPC"],
+	["CONNECT", "GRPC"],
+] as const;
+
+test("every agent form is read slowly", () => {
+	expect(new Set(cells.map(([, binding]) => binding)).size).toBe(bindings.length);
+});
+
+test.each(cells)("a slow %s client slows an agent over %s", async (form, binding) => {
+	let produced = 0;
+	const bench = await openBench(binding, async function* () {
+		for (produced = 0; produced < EVENTS; produced++) yield event(produced, TEXT);
+	});
+	try {
+		const before = await bench.gateway.memory();
+		let seen = 0;
+		let most = 0;
+		let stalledAt = EVENTS;
+		for await (const message of bench.client(form).call(streamMethod, streamRequest)) {
+			expect(numberOf(message)).toBe(seen++);
+			if (seen === 20) {
+				// Not reading: the agent must come to a halt by itself, long before its end.
+				stalledAt = await quiet(() => produced, 300);
+				most = (await bench.gateway.memory()).live;
+			} else if (seen % 2_500 === 0) {
+				await sleep(20);
+				most = Math.max(most, (await bench.gateway.memory()).live);
+			}
+		}
+		expect(seen).toBe(EVENTS);
+		expect(produced).toBe(EVENTS);
+		expect(stalledAt, "events the agent had produced when it stood still").toBeLessThan(EVENTS * 0.75);
+		expect(most - before.live, "growth of the gateway's memory, bytes").toBeLessThan(FLAT);
+	} finally {
+		await bench.close();
+	}
+});
