@@ -32,7 +32,7 @@ const full: Plan = {
 	rounds: 3,
 	warm: 15_000,
 	warmPlain: 6_000,
-	warmStream: 2_000,
+	warmStream: 5_000,
 	calls: { plain: 8_000, ours: 6_000, sdk: 2_000 },
 	single: 300,
 	streams: 384,

@@ -1,6 +1,6 @@
 /** `npm run bench`: the ratios of the performance targets, in one interleaved run on this machine (docs/performance.md). */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { availableParallelism, cpus, tmpdir } from "node:os";
+import { availableParallelism, cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { canPin, pinSelf } from "./child.ts";
 import { sizes } from "./fixtures.ts";
@@ -32,12 +32,16 @@ async function run(options: Options): Promise<number> {
 		mode: options.quick ? "quick" : "full",
 		subject: options.sdk ? "sdk-gateway" : "ours",
 		bytes: { request, answer, event },
+		loadBefore: loadavg()[0],
 	};
 	stage.note(
 		`node ${facts.node}, ${facts.cpu}, ${facts.mode} run, JSON/protobuf bytes: request ${request.join("/")}, answer ${answer.join("/")}, event ${event.join("/")}`,
 	);
 	if (!facts.pinned)
 		stage.note("ATTENTION: no taskset or one core only: subject and load share cores, ratios are rough");
+	const busy = (loadavg()[0] ?? 0).toFixed(1);
+	if (Number(busy) > 0.5)
+		stage.note(`ATTENTION: others use this machine (load ${busy}): rates and times will be off, CPU per call less`);
 	pinSelf();
 	try {
 		await stage.open();
@@ -47,8 +51,13 @@ async function run(options: Options): Promise<number> {
 		clearTimeout(watchdog);
 	}
 	process.stdout.write(`\n${renderTable(stage.findings)}\n\n${summary(stage.findings)}\n`);
+	// The run itself keeps two processes busy.
+	const load = loadavg()[0] ?? 0;
+	if (load > 3)
+		process.stdout.write(`The machine was shared (load ${load.toFixed(1)}): rates and times are not to be trusted.\n`);
 	if (options.quick) process.stdout.write("Quick run: under-heated and short. Judge by the full one.\n");
-	if (options.json !== undefined) writeFileSync(options.json, renderJson(stage.findings, facts));
+	if (options.json !== undefined)
+		writeFileSync(options.json, renderJson(stage.findings, { ...facts, loadAfter: load }));
 	if (stage.broken.size > 0) process.stdout.write(`What broke printed to ${stage.keepLogs()}\n`);
 	else rmSync(directory, { recursive: true, force: true });
 	const met = stage.findings.every((finding) => ["pass", "–"].includes(verdict(finding)));

@@ -70,10 +70,13 @@ try {
 	const ended = once(gateway, "exit");
 	gateway.kill("SIGTERM");
 	const [code, signal] = (await ended) as [number | null, string | null];
-	// npm itself ends by the signal that it has passed on.
-	if (code !== 0 && !(program === "npm" && (signal === "SIGTERM" || code === 143))) {
-		throw new Error(`after SIGTERM the gateway ended with ${code ?? signal}`);
-	}
+	if (code !== 0) throw new Error(`after SIGTERM the gateway ended with ${code ?? signal}`);
+	// npm may end and leave behind what it started.
+	const answers = await fetch(`${url}/healthz`).then(
+		() => true,
+		() => false,
+	);
+	if (answers) throw new Error("SIGTERM did not reach the gateway: it still answers");
 	console.log("smoke: stopped cleanly");
 } catch (error) {
 	console.error(`smoke: ${error instanceof Error ? error.message : error}`);
@@ -81,4 +84,5 @@ try {
 	process.exitCode = 1;
 } finally {
 	clearTimeout(limit);
+	gateway.stdout?.destroy();
 }

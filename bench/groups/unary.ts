@@ -100,7 +100,8 @@ export async function unary(stage: Stage): Promise<void> {
 }
 
 const us = (value: number) => `${value.toFixed(0)} µs`;
-const perSecond = (value: number) => `${value.toFixed(0)}/s`;
+/** Calls per second, and how busy that kept the subject's core: well below 100 % the load side was the limit. */
+const throughput = ({ rate, cpu }: Numbers) => `${rate.toFixed(0)}/s (${((rate * cpu) / 1e4).toFixed(0)} % busy)`;
 
 function report(stage: Stage, numbers: (route: Route) => Numbers): void {
 	const reference = numbers(passthrough);
@@ -124,12 +125,7 @@ function report(stage: Stage, numbers: (route: Route) => Numbers): void {
 	for (const theirs of sdk) {
 		const route = ours.find(({ from, to }) => from === theirs.from && to === theirs.to) as Route;
 		const [one, other] = [numbers(route), numbers(theirs)];
-		row(
-			"throughput",
-			route,
-			one.rate / other.rate,
-			`${perSecond(one.rate)} ÷ ${perSecond(other.rate)} (${us(other.cpu)})`,
-		);
+		row("throughput", route, one.rate / other.rate, `${throughput(one)} ÷ ${throughput(other)}`);
 	}
 	for (const route of ours) {
 		const { added } = numbers(route);

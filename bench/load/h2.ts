@@ -70,7 +70,10 @@ export class FastConnection {
 	}
 
 	send(method: string, message: Buffer, exchange: Exchange): void {
-		if (this.#failure) return exchange.done(this.#failure);
+		if (this.#failure) {
+			exchange.done(this.#failure);
+			return;
+		}
 		if (this.#window < message.length) {
 			this.#waiting.push(() => this.send(method, message, exchange));
 			return;
@@ -137,7 +140,7 @@ export class FastConnection {
 					this.#grant(this.#received);
 					this.#received = 0;
 				}
-				if (flags & flag.padded) return this.#fail(new Error("padded data"));
+				if (flags & flag.padded) this.#fail(new Error("padded data, which this client does not read"));
 				if (payload.length > 0) this.#exchanges.get(stream)?.data(payload);
 				if (flags & flag.endStream) this.#end(stream);
 				break;

@@ -51,7 +51,7 @@ const words: readonly (readonly [test: RegExp, text: string])[] = [
 	[/^UND_ERR_HEADERS_OVERFLOW$/, "the answer's header is too large"],
 	[/^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG)$/, "the port does not speak TLS; use http:// or grpc://"],
 	[
-		/^(HPE_|UND_ERR_RESPONSE)/,
+		/^(HPE_|HTTPParserError$)/,
 		"the port does not speak HTTP/1.1; a gRPC-only agent is given as grpc://HOST:PORT with --card",
 	],
 	[/CERT|SELF_SIGNED|UNABLE_TO_/, "the agent's TLS certificate is not trusted"],
@@ -64,10 +64,14 @@ const words: readonly (readonly [test: RegExp, text: string])[] = [
 export function describe(thrown: unknown): string {
 	if (!(thrown instanceof Error)) return String(thrown);
 	const nested: unknown = thrown instanceof AggregateError ? thrown.errors[0] : thrown.cause;
-	const own = (thrown as NodeJS.ErrnoException).code;
-	const code =
-		typeof own === "string" ? own : nested instanceof Error ? (nested as NodeJS.ErrnoException).code : undefined;
-	if (typeof code !== "string") return thrown.message || thrown.name;
+	// undici's parser errors have no code, only a name.
+	const code = codeOf(thrown) ?? codeOf(nested) ?? (thrown.name === "Error" ? "" : thrown.name);
+	const text = thrown.message || thrown.name;
 	const known = words.find(([test]) => test.test(code));
-	return known ? `${known[1]} (${code})` : `${thrown.message || thrown.name} (${code})`;
+	return known ? `${known[1]} (${code})` : /^[A-Z\d_]+$/.test(code) ? `${text} (${code})` : text;
+}
+
+function codeOf(error: unknown): string | undefined {
+	const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined;
+	return typeof code === "string" ? code : undefined;
 }

@@ -9,7 +9,7 @@ export function out(text: string): void {
 
 /** For commands that only print: a reader that has gone (`| head`) ends them quietly. */
 export function endWithReader(): void {
-	process.stdout.on("error", () => process.exit(0));
+	if (process.stdout.listenerCount("error") === 0) process.stdout.on("error", () => process.exit(0));
 }
 
 export function warn(text: string): void {

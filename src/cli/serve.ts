@@ -9,10 +9,8 @@ import {
 	makeAgent,
 	withAgents,
 } from "../config/index.ts";
-import { type Demo, startDemo } from "../demo/index.ts";
-import { startGateway } from "../gateway.ts";
+import type { Demo } from "../demo/index.ts";
 import type { Command, Exit } from "./commands.ts";
-import { examples } from "./examples.ts";
 import { explain, out, warn } from "./output.ts";
 
 export const serve: Command = {
@@ -42,7 +40,8 @@ export const serve: Command = {
 		guard(log);
 		// From here on a signal is an orderly end, even before the gateway is up.
 		const stopped = signals(log);
-		const demo = config.agents.length === 0 ? await startDemo() : undefined;
+		// Loaded when the configuration is good: a mistake in it is told at once.
+		const demo = config.agents.length === 0 ? await (await import("../demo/index.ts")).startDemo() : undefined;
 		try {
 			return await run(demo ? withDemo(config, demo) : config, demo !== undefined, log, stopped);
 		} finally {
@@ -56,9 +55,10 @@ function withDemo(config: Config, demo: Demo): Config {
 }
 
 async function run(config: Config, demo: boolean, log: Log, stopped: Promise<string>): Promise<Exit> {
+	const { startGateway } = await import("../gateway.ts");
 	const gateway = await startGateway(config, { log });
 	out(`a2a-gateway listening on ${gateway.url}`);
-	if (demo) warn(examples(gateway.url));
+	if (demo) warn((await import("./examples.ts")).examples(gateway.url));
 	const signal = await stopped;
 	log.info("draining", { signal, deadlineMs: config.timeouts.drain });
 	// The gateway keeps the deadline; this only stands behind it.

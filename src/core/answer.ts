@@ -16,7 +16,7 @@ export function answer(view: (call: Call) => AgentView): Middleware {
 		try {
 			const reply = await next(call);
 			const { messages } = reply;
-			const header = pickNamed(reply);
+			const header = pickNamed(reply, agent);
 			if (!(Symbol.asyncIterator in messages)) return { header, messages: [convert(messages[0])] };
 			return { header, messages: convertEach(messages, convert, agent) };
 		} catch (error) {
@@ -25,11 +25,11 @@ export function answer(view: (call: Call) => AgentView): Middleware {
 	};
 }
 
-function pickNamed(reply: Reply): Record<string, string> {
+function pickNamed(reply: Reply, agent: AgentView): Record<string, string> {
 	const header: Record<string, string> = {};
 	for (const name of NAMED) {
 		const value = reply.header[name];
-		if (value !== undefined) header[name] = value;
+		if (value !== undefined) header[name] = agent.redact(value);
 	}
 	return header;
 }
@@ -74,11 +74,13 @@ function redacted(error: A2AError, agent: AgentView): A2AError {
 	const after = agent.redact(before);
 	const data = error.wire.data === undefined ? undefined : JSON.stringify(error.wire.data);
 	const safeData = data && agent.redact(data);
-	if (message === error.message && before === after && data === safeData) return error;
+	const header = Object.fromEntries(Object.entries(error.header).map(([name, value]) => [name, agent.redact(value)]));
+	const safeHeader = Object.entries(header).every(([name, value]) => error.header[name] === value);
+	if (message === error.message && before === after && data === safeData && safeHeader) return error;
 	return new A2AError(error.reason, {
 		message,
 		details: JSON.parse(after) as Detail[],
-		header: error.header,
+		header,
 		wire: { ...error.wire, ...(safeData && { data: JSON.parse(safeData) }) },
 		cause: error.cause ?? error,
 	});

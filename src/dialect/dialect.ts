@@ -57,7 +57,24 @@ export interface RouteErratum {
 	readonly preferred?: boolean;
 }
 
+/** What a version's semantics lack or do otherwise; core/continuity and core/identity bridge the difference. */
+export interface Traits {
+	/** The client makes task and session ids (v0.1). */
+	readonly clientIds: boolean;
+	/** A stream begins with a Task, or is one Message (v1.0 §3.1.2, §3.1.6). */
+	readonly taskFirst: boolean;
+	/** A send may be answered with a bare Message. */
+	readonly messages: boolean;
+	/** Subscribing to a finished task is an error; older versions answer with the task. */
+	readonly liveOnly: boolean;
+	/** "No history" can be asked for in every encoding. */
+	readonly noHistory: boolean;
+	/** A webhook configuration is read by its id; older versions may leave it out. */
+	readonly configIds: boolean;
+}
+
 export interface Dialect {
+	readonly traits: Traits;
 	/** `Major.Minor`, as in A2A-Version. */
 	readonly version: string;
 	/** The dialect's own service: its gRPC path, HTTP routes and message types. */
@@ -82,6 +99,11 @@ export interface Dialect {
 	/** gRPC messages. */
 	readonly binary: Form<Uint8Array>;
 	readonly errors: ErrorForms;
+	/**
+	 * Operations that this version serves as a plain GET beside the JSON-RPC endpoint: the core's method
+	 * by its path relative to the endpoint's parent (v0.2's extended card).
+	 */
+	readonly documents?: ReadonlyMap<string, DescMethod>;
 	/** Media type of HTTP+JSON bodies. */
 	readonly mediaType: string;
 }

@@ -67,6 +67,7 @@ export function httpClient(origin: URL, options: HttpClientOptions): HttpClient 
 		headersTimeout: options.idleTimeout,
 		bodyTimeout: options.idleTimeout,
 	});
+	let closing: Promise<unknown> | undefined;
 	return {
 		async request(call) {
 			const target = call.stream ? streams : pool;
@@ -81,7 +82,8 @@ export function httpClient(origin: URL, options: HttpClientOptions): HttpClient 
 			}
 		},
 		async close() {
-			await Promise.all([pool.close(), streams.close()]);
+			closing ??= Promise.all([pool.close(), streams.close()]);
+			await closing;
 		},
 	};
 }
@@ -186,7 +188,9 @@ function convert(error: unknown, answered: boolean, sent: boolean): A2AError {
 	const code = codeOf(error);
 	const message = unreachable[code];
 	if (message !== undefined) return new A2AError("UNAVAILABLE", { message, cause: error });
-	if (code.startsWith("HPE_") || code === "UND_ERR_HEADERS_OVERFLOW") return invalid("no valid HTTP", error);
+	if ((error instanceof Error && error.name === "HTTPParserError") || code === "UND_ERR_HEADERS_OVERFLOW") {
+		return invalid("no valid HTTP", error);
+	}
 	if (code === "UND_ERR_INVALID_ARG") {
 		return new A2AError("INVALID_REQUEST", {
 			message: "A header field cannot be passed on to the agent",

@@ -1,5 +1,14 @@
 /** The generators keep their word: valid, varied, small, and lossless in both encodings. */
-import { createRegistry, type DescMessage, equals, fromBinary, fromJson, type Message, toBinary, toJson } from "@bufbuild/protobuf";
+import {
+	createRegistry,
+	type DescMessage,
+	equals,
+	fromBinary,
+	fromJson,
+	type Message,
+	toBinary,
+	toJson,
+} from "@bufbuild/protobuf";
 import { reflect } from "@bufbuild/protobuf/reflect";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";

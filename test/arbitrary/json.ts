@@ -24,12 +24,15 @@ const opaque = new Set(["Struct", "Value", "ListValue", "Timestamp"].map((name) 
 /** Visits every object that is a message and every enum value, as the descriptor tells them. */
 function collect(json: JsonObject, desc: DescMessage, sites: Site[]): void {
 	if (opaque.has(desc.typeName)) return;
-	sites.push({ put: (value, name) => void (json[`x${name}`] = value) });
+	const put = (name: string, value: JsonValue): void => {
+		json[name] = value;
+	};
+	sites.push({ put: (value, name) => put(`x${name}`, value) });
 	for (const field of desc.fields) {
 		const value = json[field.jsonName];
 		if (value === undefined) continue;
 		if (field.fieldKind === "enum") {
-			sites.push({ put: (_, name) => void (json[field.jsonName] = `${sharedPrefix(field)}FUTURE_${name}`) });
+			sites.push({ put: (_, name) => put(field.jsonName, `${sharedPrefix(field)}FUTURE_${name}`) });
 		} else if (field.fieldKind === "message") {
 			if (isObject(value)) collect(value, field.message, sites);
 		} else if (field.fieldKind === "list" && field.listKind === "message" && Array.isArray(value)) {

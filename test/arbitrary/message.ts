@@ -4,6 +4,7 @@ import {
 	type DescEnum,
 	type DescField,
 	type DescMessage,
+	fromJson,
 	getOption,
 	hasOption,
 	type JsonObject,
@@ -14,7 +15,6 @@ import {
 } from "@bufbuild/protobuf";
 import { WireType } from "@bufbuild/protobuf/wire";
 import { StructSchema, TimestampSchema, ValueSchema } from "@bufbuild/protobuf/wkt";
-import { fromJson } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { FieldBehavior, field_behavior } from "../../gen/google/api/field_behavior_pb.ts";
 
@@ -35,7 +35,10 @@ export const arbitraryString = (minLength = 0, maxLength = 10): fc.Arbitrary<str
 		{ weight: 3, arbitrary: fc.string({ minLength, maxLength }) },
 		{ weight: 2, arbitrary: fc.string({ minLength, maxLength, unit: "grapheme" }) },
 		{ weight: 1, arbitrary: fc.string({ minLength, maxLength: Math.max(minLength, 4), unit: "binary" }) },
-		{ weight: 1, arbitrary: fc.constantFrom("a/b:c", "%2F", "..", "tasks", "null", " x ", "ünïcode ✓", "\u2028", '"\\') },
+		{
+			weight: 1,
+			arbitrary: fc.constantFrom("a/b:c", "%2F", "..", "tasks", "null", " x ", "ünïcode ✓", "\u2028", '"\\'),
+		},
 	);
 
 // "__proto__" cannot be a key of a plain object, which is what protobuf-es and JSON.parse consumers use.
@@ -50,12 +53,7 @@ const arbitraryNumber: fc.Arbitrary<number> = fc.oneof(
 
 /** What google.protobuf.Value can hold: any JSON, three levels deep at most. */
 export const arbitraryJsonValue = (depth = 2): fc.Arbitrary<JsonValue> => {
-	const leaf: fc.Arbitrary<JsonValue> = fc.oneof(
-		fc.constant(null),
-		fc.boolean(),
-		arbitraryNumber,
-		arbitraryString(),
-	);
+	const leaf: fc.Arbitrary<JsonValue> = fc.oneof(fc.constant(null), fc.boolean(), arbitraryNumber, arbitraryString());
 	if (depth === 0) return leaf;
 	return fc.oneof(
 		{ weight: 3, arbitrary: leaf },

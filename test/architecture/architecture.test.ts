@@ -104,10 +104,8 @@ describe("each rule can fail", () => {
 		expect(longFiles(of({ "src/a.ts": "x\n".repeat(350) }), 350)).toEqual([]);
 	});
 	test("comments are told from what looks like them", () => {
-		const text = 'const url = "http://x"; const a = `//${b}`; const r = /\\/\\//; /* gone */ const c = 1; // gone';
-		expect(withoutComments(text)).toBe(
-			'const url = "http://x"; const a = `//${b}`; const r = /\\/\\//;   const c = 1;  ',
-		);
+		const text = 'const url = "http://x"; const a = `//b`; const r = /\\/\\//; /* gone */ const c = 1; // gone';
+		expect(withoutComments(text)).toBe('const url = "http://x"; const a = `//b`; const r = /\\/\\//;   const c = 1;  ');
 		const many = 'import {\n\ta,\n\ttype B,\n} from "./a.ts";\nexport * as c from "./c.ts";\nimport "./d.ts";\n';
 		expect(importsOf(many)).toEqual(["./a.ts", "./c.ts", "./d.ts"]);
 	});

@@ -92,9 +92,7 @@ export function operationNames(sources: Sources, rpcs: readonly string[]): strin
 	const pattern = new RegExp(`(?<![\\w$])(?:${names.join("|")})(?![\\w$])`, "g");
 	return [...sources]
 		.filter(([path]) => !path.startsWith("src/dialect/") && !path.startsWith("src/demo/"))
-		.flatMap(([path, text]) =>
-			[...withoutComments(text).matchAll(pattern)].map(([name]) => `${path}: ${name}`),
-		);
+		.flatMap(([path, text]) => [...withoutComments(text).matchAll(pattern)].map(([name]) => `${path}: ${name}`));
 }
 
 /** Imports of anything that is neither ours, nor Node's, nor a run-time dependency. */

@@ -6,7 +6,7 @@ import { CardError } from "../../src/card/error.ts";
 import { candidates, fetchCard } from "../../src/card/fetch.ts";
 import { freshFor } from "../../src/card/freshness.ts";
 import { cardDispatcher } from "../../src/card/http.ts";
-import { type Answer, cardV1, cardV01, json, type Local, serve } from "./support.ts";
+import { type Answer, cardV1, cardV01, certificate, json, type Local, serve } from "./support.ts";
 
 const CARD = "/.well-known/agent-card.json";
 const OLD = "/.well-known/agent.json";

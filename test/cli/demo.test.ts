@@ -135,7 +135,7 @@ describe("errors", () => {
 		["SubscribeToTask", { id: "nope" }, -32001],
 		["ListTasks", { pageSize: 0 }, -32602],
 		["ListTasks", { pageSize: 101 }, -32602],
-		["ListTasks", { status: "TASK_STATE_NOPE" }, -32602],
+		["ListTasks", { status: 99 }, -32602],
 		["ListTaskPushNotificationConfigs", { taskId: "nope" }, -32001],
 		["GetExtendedAgentCard", {}, -32004],
 		["SendMessage", {}, -32602],

@@ -4,8 +4,9 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { run } from "./run.ts";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { main } from "../../src/cli.ts";
+import { type Outcome, run } from "./run.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "a2a-gateway-cli-"));
 const good = join(dir, "good.yaml");
@@ -51,12 +52,37 @@ const cases: [argv: string[], code: number, stdout: RegExp, stderr: RegExp][] = 
 	[["health", "http://127.0.0.1:1"], 1, /^$/, /^error: connection refused/],
 ];
 
-test.concurrent.each(cases)("%j", async (argv, code, stdout, stderr) => {
-	const got = await run(argv);
+/** The same as a process does, in this one: nearly all of a start is loading. */
+async function inside(argv: readonly string[]): Promise<Outcome> {
+	const texts = { stdout: "", stderr: "" };
+	const spies = (["stdout", "stderr"] as const).map((name) =>
+		vi.spyOn(process[name], "write").mockImplementation((text) => {
+			texts[name] += String(text);
+			return true;
+		}),
+	);
+	try {
+		return { code: await main(argv), ...texts };
+	} finally {
+		for (const spy of spies) spy.mockRestore();
+	}
+}
+
+test.each(cases)("%j", async (argv, code, stdout, stderr) => {
+	const got = await inside(argv);
 	expect(got.stdout).toMatch(stdout);
 	expect(got.stderr).toMatch(stderr);
 	expect(got.code).toBe(code);
 	expect(got.stdout + got.stderr).not.toMatch(/\n\s+at /);
+});
+
+// One of each code, as users run it.
+const processes = cases.filter(([argv]) => ["--version", "sevre", "health"].includes(argv[0] ?? "") || argv[1] === bad);
+test.each(processes)("as a process: %j", async (argv, code, stdout, stderr) => {
+	const got = await run(argv);
+	expect(got.stdout).toMatch(stdout);
+	expect(got.stderr).toMatch(stderr);
+	expect(got.code).toBe(code);
 });
 
 test("variables of the environment count, and are named when wrong", async () => {

@@ -47,8 +47,7 @@ async function reasonOf(work: () => Promise<unknown>): Promise<string> {
 }
 
 export function conversation(talk: () => Talk): void {
-	const startTask = async (): Promise<Task> =>
-		(await talk().client.sendMessage(ask(sdkMessage("wait"), true))) as Task;
+	const startTask = async (): Promise<Task> => (await talk().client.sendMessage(ask(sdkMessage("wait"), true))) as Task;
 
 	test("a message answered with a message", async () => {
 		const reply = (await talk().client.sendMessage(ask(sdkMessage("echo grüße ✓")))) as Message;

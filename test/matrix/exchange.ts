@@ -52,7 +52,9 @@ export function arbitraryExchange(method: DescMethod, options: ExchangeOptions):
 		also: (field) => field.parent === method.input && inPath.has(field.name),
 	});
 	const reply = arbitraryMessage(method.output, { override });
-	const replies = isStream(method) ? fc.array(reply, { minLength: 1, maxLength: 4 }).map(lawfulStream) : fc.tuple(reply);
+	const replies = isStream(method)
+		? fc.array(reply, { minLength: 1, maxLength: 4 }).map(lawfulStream)
+		: fc.tuple(reply);
 	return fc
 		.record({ request, replies })
 		.map(({ request, replies }) => ({ request, replies: replies.map((message) => conform(request, message)) }));
@@ -68,7 +70,8 @@ function lawfulStream(messages: readonly Message[]): readonly Message[] {
 		return only ? [only] : updates.slice(-1);
 	}
 	const events = [task, ...updates];
-	for (const event of events.slice(0, -1)) visit(event, TaskStatusSchema, (status) => {
+	for (const event of events.slice(0, -1))
+		visit(event, TaskStatusSchema, (status) => {
 			status.state = TaskState.WORKING;
 		});
 	return events;
@@ -118,7 +121,12 @@ export function forgetOwnMembers(message: Message): Message {
 }
 
 /** Fails with a readable difference unless the messages are equal, field by field. */
-export function expectEqual(desc: DescMessage, actual: readonly Message[], expected: readonly Message[], where: string): void {
+export function expectEqual(
+	desc: DescMessage,
+	actual: readonly Message[],
+	expected: readonly Message[],
+	where: string,
+): void {
 	const same =
 		actual.length === expected.length && actual.every((message, i) => equals(desc, message, expected[i] as Message));
 	if (same) return;

@@ -24,7 +24,7 @@ import { type Gateway, startGatewayFor } from "../peer/gateway.ts";
 import { buildHttp, pathFields } from "../peer/http-rule.ts";
 import { grpcPath, isStream, methods } from "../peer/protocol.ts";
 
-const runs = 15;
+const runs = Number(process.env["FC_RUNS"] ?? 15);
 /** A card is the one answer a gateway writes itself. */
 const relayed = methods.filter((method) => method.output.name !== "AgentCard");
 
@@ -114,7 +114,9 @@ describe.each(["JSONRPC", "HTTP+JSON"])("%s to itself", (binding) => {
 
 	test("numbers and escapes keep their spelling", async () => {
 		const odd = '{"n":12345678901234567890,"f":1.50,"e":1E2,"z":-0,"u":"\\u00e9\\/"}';
-		const method = relayed.find((each) => !isStream(each) && each.input.fields.some((field) => field.name === "message"));
+		const method = relayed.find(
+			(each) => !isStream(each) && each.input.fields.some((field) => field.name === "message"),
+		);
 		if (!method) throw new Error("no operation takes a message");
 		streaming = false;
 		reply = `{"message":{"messageId":"a","role":"ROLE_AGENT","parts":[{"data":${odd}}],"metadata":${odd}}}`;

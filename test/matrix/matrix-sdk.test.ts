@@ -15,7 +15,7 @@ describe("matrix, SDK agent", () => {
 		describeLane(`over ${binding}`, open, (lane) => {
 			const options = {
 				tenants: false,
-				runs: 15,
+				runs: 10,
 				gateway: true,
 				override: sdkOverride(binding),
 				expectedRequest: sdkRequest(binding),

@@ -5,7 +5,7 @@
 import { clone, create, type DescField, type DescMethod, fromJson, type Message } from "@bufbuild/protobuf";
 import { type Timestamp, TimestampSchema, ValueSchema } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
-import { arbitraryJsonValue } from "../arbitrary/message.ts";
+import { arbitraryJsonValue, arbitraryString } from "../arbitrary/message.ts";
 import { pathFields } from "../peer/http-rule.ts";
 
 interface Limit {
@@ -39,6 +39,16 @@ export const limits: readonly Limit[] = [
 				? fc
 						.record({ seconds: fc.bigInt({ min: 0n, max: 4_000_000_000n }), ms: fc.nat({ max: 999 }) })
 						.map(({ seconds, ms }): Timestamp => create(TimestampSchema, { seconds, nanos: ms * 1_000_000 }))
+				: undefined,
+	},
+	{
+		because:
+			"rest_handler registers /:tenant/tasks/:taskId before /tasks/:taskId/pushNotificationConfigs: " +
+			"the configurations of a task named “tasks” are read as a task of a tenant",
+		bindings: ["HTTP+JSON"],
+		instead: (field, method) =>
+			field.parent === method.input && pathFields(method).has(field.name)
+				? arbitraryString(1).filter((value) => value !== "" && value !== "tasks")
 				: undefined,
 	},
 	{

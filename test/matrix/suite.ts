@@ -38,8 +38,10 @@ export interface SuiteOptions {
 	readonly details?: boolean;
 }
 
+// FC_SEED repeats a failure (fast-check prints seed and path); FC_RUNS goes deeper than a test run has time for.
 const seed = Number(process.env["FC_SEED"] ?? Date.now() & 0x7fff_ffff);
-export const parameters = (runs: number): fc.Parameters<[Exchange]> => ({ numRuns: runs, seed, endOnFailure: false });
+const numRuns = process.env["FC_RUNS"];
+const parameters = (runs: number): fc.Parameters<[Exchange]> => ({ numRuns: Number(numRuns ?? runs), seed });
 
 /** Every operation, over generated messages, from every client of the lane. */
 export function exchanges(lane: () => Lane, options: SuiteOptions): void {

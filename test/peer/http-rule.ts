@@ -1,5 +1,12 @@
 /** google.api.http for the tests' own HTTP+JSON peers: a second implementation, independent of src. */
-import { type DescField, type DescMethod, getOption, type JsonObject, type JsonValue, ScalarType } from "@bufbuild/protobuf";
+import {
+	type DescField,
+	type DescMethod,
+	getOption,
+	type JsonObject,
+	type JsonValue,
+	ScalarType,
+} from "@bufbuild/protobuf";
 import { http } from "../../gen/google/api/annotations_pb.ts";
 import type { HttpRule } from "../../gen/google/api/http_pb.ts";
 import { isStream, methods } from "./protocol.ts";
@@ -101,7 +108,9 @@ function bind(route: Route, given: readonly string[]): JsonObject | undefined {
 			continue;
 		}
 		if (!part.endsWith(segment.suffix) || part.length === segment.suffix.length) return undefined;
-		bound[jsonName(route.method, segment.field)] = decodeURIComponent(part.slice(0, part.length - segment.suffix.length));
+		bound[jsonName(route.method, segment.field)] = decodeURIComponent(
+			part.slice(0, part.length - segment.suffix.length),
+		);
 	}
 	return bound;
 }
@@ -120,4 +129,6 @@ const isBool = (field: DescField): boolean => field.fieldKind === "scalar" && fi
 /** Fixed segments before variable ones, suffixes before none. */
 const rank = (route: Route): string =>
 	route.segments.map((segment) => ("literal" in segment ? "a" : segment.suffix ? "b" : "c")).join("");
-const ordered: readonly Route[] = [...routes.values()].flat().sort((a, b) => (rank(a) < rank(b) ? -1 : rank(a) > rank(b) ? 1 : 0));
+const ordered: readonly Route[] = [...routes.values()]
+	.flat()
+	.sort((a, b) => (rank(a) < rank(b) ? -1 : rank(a) > rank(b) ? 1 : 0));

@@ -1,17 +1,17 @@
 /** What agents and clients of the tests share: the service, scripts, recorded calls, errors. Nothing of src. */
 import {
+	create,
 	createRegistry,
 	type DescMethod,
 	fromBinary,
+	fromJson,
 	type JsonObject,
 	type JsonValue,
 	type Message,
 	toBinary,
 	toJson,
-	fromJson,
 } from "@bufbuild/protobuf";
 import { type Any, AnySchema } from "@bufbuild/protobuf/wkt";
-import { create } from "@bufbuild/protobuf";
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import { StatusSchema } from "../../gen/google/rpc/status_pb.ts";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.ts";
@@ -77,6 +77,7 @@ export interface AgentInterfaceOf {
 	readonly binding: string;
 	/** As the card says it: `host:port` for gRPC. */
 	readonly url: string;
+	readonly tenant?: string;
 }
 
 export interface Agent {

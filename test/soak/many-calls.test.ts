@@ -1,23 +1,29 @@
 /**
- * Calls without growth: memory after the second half is what it was after the first. 8,000 calls here;
- * A2A_SOAK=full (`npm run test:soak`) makes it 100,000 per lane.
+ * Calls without growth: memory after the second half is what it was after the first.
+ * 10,000 calls in two lanes here; A2A_SOAK=full (`npm run test:soak`) makes it 100,000 in each of five.
  */
 import { expect, test } from "vitest";
 import { collect } from "../peer/clients/client.ts";
-import { event, openBench, streamMethod, streamRequest, unaryMethod, unaryReply, unaryRequest } from "./scripts.ts";
 import { isStream } from "../peer/protocol.ts";
+import { event, openBench, streamMethod, streamRequest, unaryMethod, unaryReply, unaryRequest } from "./scripts.ts";
 
 const full = process.env["A2A_SOAK"] === "full";
-const CALLS = full ? 100_000 : 8_000;
+const CALLS = full ? 100_000 : 5_000;
 const IN_FLIGHT = 32;
 /** Bytes per call that may stay behind in the second half: a leaked listener or timer weighs more. */
-const PER_CALL = full ? 20 : 150;
+const PER_CALL = full ? 20 : 200;
 
 // Every client form, every agent form; one call in ten is a stream.
 const cells = [
 	["JSONRPC", "GRPC"],
 	["GRPC", "JSONRPC"],
-	...(full ? ([["HTTP+JSON", "HTTP+JSON"], ["CONNECT", "GRPC"], ["GRPC-WEB", "JSONRPC"]] as const) : []),
+	...(full
+		? ([
+				["HTTP+JSON", "HTTP+JSON"],
+				["CONNECT", "GRPC"],
+				["GRPC-WEB", "JSONRPC"],
+			] as const)
+		: []),
 ] as const;
 
 test.each(cells)(
@@ -37,9 +43,7 @@ test.each(cells)(
 				const worker = async (): Promise<void> => {
 					while (left-- > 0) {
 						const stream = left % 10 === 0;
-						const replies = stream
-							? client.call(streamMethod, streamRequest)
-							: client.call(unaryMethod, unaryRequest);
+						const replies = stream ? client.call(streamMethod, streamRequest) : client.call(unaryMethod, unaryRequest);
 						expect((await collect(replies)).length).toBe(stream ? 2 : 1);
 					}
 				};

@@ -3,11 +3,11 @@ import { create, type DescMethod, type Message } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { StreamResponseSchema, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.ts";
 import { arbitraryMessage } from "../arbitrary/message.ts";
+import { arbitraryExchange } from "../matrix/exchange.ts";
 import { startScripted } from "../peer/agents/scripted.ts";
 import type { Client } from "../peer/clients/client.ts";
 import { allClients } from "../peer/clients/index.ts";
 import { type Agent, isStream, methods, type Script } from "../peer/protocol.ts";
-import { arbitraryExchange } from "../matrix/exchange.ts";
 import { type RemoteGateway, startRemote } from "./remote.ts";
 
 export const bindings = ["JSONRPC", "HTTP+JSON", "GRPC"] as const;

@@ -5,7 +5,8 @@ import { bindings, event, numberOf, openBench, quiet, sleep, streamMethod, strea
 const EVENTS = 10_000;
 /** 60 MB in all: several times what sockets and windows can hold on the way. */
 const TEXT = "x".repeat(6_000);
-const FLAT = 24 * 2 ** 20;
+/** Bytes the gateway may hold at any time: windows and buffers of one stream, not its content. */
+const FLAT = 16 * 2 ** 20;
 
 // Every client form once, every agent form at least once.
 const cells = [
@@ -28,23 +29,23 @@ test.each(cells)("a slow %s client slows an agent over %s", async (form, binding
 	try {
 		const before = await bench.gateway.memory();
 		let seen = 0;
-		let most = 0;
+		const live: number[] = [];
 		let stalledAt = EVENTS;
 		for await (const message of bench.client(form).call(streamMethod, streamRequest)) {
 			expect(numberOf(message)).toBe(seen++);
 			if (seen === 20) {
 				// Not reading: the agent must come to a halt by itself, long before its end.
 				stalledAt = await quiet(() => produced, 300);
-				most = (await bench.gateway.memory()).live;
+				live.push((await bench.gateway.memory()).live);
 			} else if (seen % 2_500 === 0) {
 				await sleep(20);
-				most = Math.max(most, (await bench.gateway.memory()).live);
+				live.push((await bench.gateway.memory()).live);
 			}
 		}
 		expect(seen).toBe(EVENTS);
 		expect(produced).toBe(EVENTS);
-		expect(stalledAt, "events the agent had produced when it stood still").toBeLessThan(EVENTS * 0.75);
-		expect(most - before.live, "growth of the gateway's memory, bytes").toBeLessThan(FLAT);
+		expect(stalledAt, "events the agent had produced when it stood still").toBeLessThan(EVENTS / 2);
+		expect(Math.max(...live) - before.live, "growth of the gateway's memory, bytes").toBeLessThan(FLAT);
 	} finally {
 		await bench.close();
 	}

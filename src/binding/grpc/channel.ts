@@ -145,7 +145,10 @@ export function readTarget(url: string): GrpcTarget {
 
 /** Waits for a promise, but no longer than the signal allows: then throws its reason. */
 export function withSignal<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-	if (signal.aborted) return Promise.reject(A2AError.from(signal.reason));
+	if (signal.aborted) {
+		promise.catch(() => {});
+		return Promise.reject(A2AError.from(signal.reason));
+	}
 	return new Promise<T>((resolve, reject) => {
 		const abort = () => reject(A2AError.from(signal.reason));
 		signal.addEventListener("abort", abort, { once: true });

@@ -62,10 +62,7 @@ export class Connection {
 		this.ready = this.#settled(init.timeout);
 		this.ready.catch(() => {});
 		this.closed = new Promise((resolve) => session.once("close", resolve));
-		const interval = setInterval(
-			() => this.#keepAlive(init.pingTimeout ?? PING_TIMEOUT),
-			init.pingInterval ?? PING_INTERVAL,
-		);
+		const interval = setInterval(() => this.keepAlive(init.pingTimeout), init.pingInterval ?? PING_INTERVAL);
 		interval.unref();
 		session.once("close", () => {
 			this.draining = true;
@@ -126,7 +123,8 @@ export class Connection {
 		this.served = true;
 	}
 
-	#keepAlive(timeout: number): void {
+	/** The timer's turn: pings when calls wait and nothing has come since the last turn. */
+	keepAlive(timeout = PING_TIMEOUT): void {
 		if (this.#heard || this.active === 0) {
 			this.#heard = false;
 			this.#silent = 0;

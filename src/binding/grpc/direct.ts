@@ -20,6 +20,7 @@ export function directChannel(authority: string, prefix: string, options: Channe
 		te: "trailers",
 		"content-type": "application/grpc",
 		"grpc-accept-encoding": ENCODINGS,
+		"user-agent": "grpc-node-a2a-gateway",
 	};
 
 	/** Starts a call; one that was certainly not processed is sent once more. */

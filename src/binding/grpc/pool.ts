@@ -14,6 +14,7 @@ export class Pool {
 	readonly #options: ChannelOptions;
 	readonly #connections = new Set<Connection>();
 	#connecting: Promise<void> | undefined;
+	#unready: Connection | undefined;
 	#failures = 0;
 	#retryAt = 0;
 	#lastFailure: unknown;
@@ -32,6 +33,7 @@ export class Pool {
 	async acquire(signal: AbortSignal, not?: Connection): Promise<Connection> {
 		for (let barren = 0; ; ) {
 			if (this.#closed) throw unavailable(undefined, "The gateway is shutting down");
+			if (signal.aborted) throw A2AError.from(signal.reason);
 			const best = this.#best(not);
 			if (best?.room || (best && this.#connections.size >= this.#options.connections)) {
 				best.take();
@@ -74,26 +76,28 @@ export class Pool {
 		const { connectTimeout: timeout, ca } = this.#options;
 		try {
 			const connection = new Connection({ authority: this.#authority, timeout, ca });
+			this.#unready = connection;
 			await connection.ready;
-			if (this.#closed) connection.session.close();
 			this.#connections.add(connection);
 			connection.closed.then(() => {
 				this.#connections.delete(connection);
-				// One that never answered anything is as good as none.
+				// One that never answered anything is as good as none; once may be chance.
 				if (connection.served) this.#failures = 0;
-				else if (!this.#closed) this.#failed(new Error("The connection ended before anything was answered"));
+				else if (this.#failures++ > 0) this.#leaveAlone(new Error("The connection ended before anything was answered"));
 			});
 			this.#trim();
 		} catch (error) {
-			this.#failed(error);
+			this.#failures++;
+			this.#leaveAlone(error);
 			throw error instanceof A2AError ? error : unavailable(error);
+		} finally {
+			this.#unready = undefined;
 		}
 	}
 
-	/** Leaves the agent alone for a while. */
-	#failed(error: unknown): void {
-		const wait = Math.min(BACKOFF.first * BACKOFF.factor ** this.#failures, BACKOFF.most);
-		this.#failures++;
+	/** No new connection for a while: longer with each failure in a row. */
+	#leaveAlone(error: unknown): void {
+		const wait = Math.min(BACKOFF.first * BACKOFF.factor ** (this.#failures - 1), BACKOFF.most);
 		this.#retryAt = Date.now() + wait * (1 + JITTER * (2 * Math.random() - 1));
 		this.#lastFailure = error;
 	}
@@ -116,6 +120,7 @@ export class Pool {
 
 	async close(): Promise<void> {
 		this.#closed = true;
+		this.#unready?.session.destroy();
 		await this.#connecting?.catch(() => {});
 		await Promise.all(
 			[...this.#connections].map((connection) => {

@@ -156,13 +156,14 @@ async function* stream(
 function start(route: Route, request: Message, context: HandlerContext, options: AttachOptions): Session {
 	const { method, own, dialect } = route;
 	const timeout = context.timeoutMs();
+	const target = context.values.get(targetKey);
 	const session = begin(
 		{
 			method,
 			request: incoming(dialect, method, own.input, request),
-			target: context.values.get(targetKey),
+			target,
 			header: readHeaders(context.requestHeader),
-			query: none,
+			query: target.query ? Object.fromEntries(new URLSearchParams(target.query)) : none,
 			origin: { binding: context.protocolName === "connect" ? "CONNECT" : "GRPC-WEB", version: dialect.version },
 			...(timeout !== undefined && { timeout: Math.max(1, timeout) }),
 		},

@@ -1,5 +1,5 @@
 /** v0.1 JSON-RPC shapes (April 2025: `type` parts, client-made task ids, artifact indexes) ↔ v1.0 ProtoJSON (dialects.md §3, §8-§12). */
-import { randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { pointer } from "../../call/loss.ts";
 import { type At, isObject, type Lens, list, misfit, names, record } from "../lens.ts";
@@ -16,22 +16,33 @@ const KEPT = {
 const { TASK_STATE_REJECTED: _rejected, TASK_STATE_AUTH_REQUIRED: _auth, ...states } = STATES;
 const exactState = names(states, { lifted: "TASK_STATE_UNSPECIFIED", lowered: "unknown" });
 /** The nearest state v0.1 has (dialects.md §10). */
-const nearest: Readonly<Record<string, string>> = { TASK_STATE_REJECTED: "failed", TASK_STATE_AUTH_REQUIRED: "input-required" };
+const nearest: Readonly<Record<string, string>> = {
+	TASK_STATE_REJECTED: "failed",
+	TASK_STATE_AUTH_REQUIRED: "input-required",
+};
 
 /** v0.1 messages have no ids: those of the core ride in metadata, so that a core message comes back whole. */
 const message: Lens = record(
 	{ role: ["role", role], parts: ["parts", list(part("type"))], metadata: ["metadata", struct] },
 	{
 		handled: ["messageId", "contextId", "taskId", "extensions", "referenceTaskIds"],
-		lifted(core) {
+		lifted(core, older, at) {
 			const { [KEPT.message]: kept } = takeMetadata(core, KEPT.message);
 			if (isObject(kept)) Object.assign(core, kept);
-			core["messageId"] ??= randomUUID();
+			// Nothing names this message: the same message read again has the same id.
+			core["messageId"] ??= createHash("sha256")
+				.update(at.path)
+				.update(JSON.stringify(older))
+				.digest("hex")
+				.slice(0, 32);
 		},
 		lowered(older, core) {
 			const { extensions, referenceTaskIds } = core;
 			// Ids of message, task and context are told by the task around it; only what has no other place is kept.
-			const kept: JsonObject = { ...(extensions !== undefined && { extensions }), ...(referenceTaskIds !== undefined && { referenceTaskIds }) };
+			const kept: JsonObject = {
+				...(extensions !== undefined && { extensions }),
+				...(referenceTaskIds !== undefined && { referenceTaskIds }),
+			};
 			if (Object.keys(kept).length > 0) withMetadata(older, { [KEPT.message]: kept });
 		},
 	},
@@ -44,7 +55,9 @@ const status: Lens = record(
 		consumed: ["state"],
 		lifted(core, older, at) {
 			const state = older["state"];
-			core["state"] = exactState.lift(state ?? "unknown", { path: pointer(at.path, "state"), loss: at.loss }) ?? "TASK_STATE_UNSPECIFIED";
+			core["state"] =
+				exactState.lift(state ?? "unknown", { path: pointer(at.path, "state"), loss: at.loss }) ??
+				"TASK_STATE_UNSPECIFIED";
 		},
 		lowered(older, core, at) {
 			const state = core["state"] ?? "TASK_STATE_UNSPECIFIED";
@@ -69,12 +82,21 @@ const INDEXED = /^artifact-(\d+)$/;
 
 /** `artifact-N` ↔ index N. Ids of another form take the index that core/identity or their place gives them. */
 const artifact: Lens = record(
-	{ name: ["name"], description: ["description"], parts: ["parts", list(part("type"))], metadata: ["metadata", struct] },
+	{
+		name: ["name"],
+		description: ["description"],
+		parts: ["parts", list(part("type"))],
+		metadata: ["metadata", struct],
+	},
 	{
 		handled: ["artifactId", "extensions"],
 		consumed: ["index", "append", "lastChunk"],
 		lifted(core, older) {
-			const { [KEPT.artifactId]: id, [KEPT.extensions]: extensions } = takeMetadata(core, KEPT.artifactId, KEPT.extensions);
+			const { [KEPT.artifactId]: id, [KEPT.extensions]: extensions } = takeMetadata(
+				core,
+				KEPT.artifactId,
+				KEPT.extensions,
+			);
 			const index = older["index"];
 			core["artifactId"] = typeof id === "string" ? id : `artifact-${typeof index === "number" ? index : 0}`;
 			if (Array.isArray(extensions)) core["extensions"] = extensions;
@@ -181,12 +203,18 @@ const streamEvent: Lens = {
 	},
 	lower(value, at) {
 		const { statusUpdate, artifactUpdate, task: whole } = value as JsonObject;
-		if (statusUpdate !== undefined) return statusEvent.lower(statusUpdate, { path: `${at.path}/statusUpdate`, loss: at.loss });
-		if (artifactUpdate !== undefined) return artifactEvent.lower(artifactUpdate, { path: `${at.path}/artifactUpdate`, loss: at.loss });
+		if (statusUpdate !== undefined)
+			return statusEvent.lower(statusUpdate, { path: `${at.path}/statusUpdate`, loss: at.loss });
+		if (artifactUpdate !== undefined)
+			return artifactEvent.lower(artifactUpdate, { path: `${at.path}/artifactUpdate`, loss: at.loss });
 		if (isObject(whole)) {
 			const { id, status: now, metadata } = whole;
 			return statusEvent.lower(
-				{ ...(id !== undefined && { taskId: id }), ...(now !== undefined && { status: now }), ...(metadata !== undefined && { metadata }) },
+				{
+					...(id !== undefined && { taskId: id }),
+					...(now !== undefined && { status: now }),
+					...(metadata !== undefined && { metadata }),
+				},
 				{ path: `${at.path}/task`, loss: at.loss },
 			);
 		}
@@ -207,11 +235,18 @@ const send: Lens = {
 			// 0, null and absent: no history was asked for, which is this version's default.
 			...(typeof historyLength === "number" && historyLength > 0 && { historyLength }),
 			...(isObject(pushNotification) && {
-				taskPushNotificationConfig: webhook.lift(pushNotification, { path: pointer(at.path, "pushNotification"), loss: at.loss }) ?? {},
+				taskPushNotificationConfig:
+					webhook.lift(pushNotification, { path: pointer(at.path, "pushNotification"), loss: at.loss }) ?? {},
 			}),
 		};
 		return {
-			message: { ...lifted, ...(text(id) && { taskId: text(id) }), ...(text(sessionId) && { contextId: text(sessionId) }) },
+			// A client that says the same twice means it twice: a new id each time.
+			message: {
+				...lifted,
+				messageId: randomUUID(),
+				...(text(id) && { taskId: text(id) }),
+				...(text(sessionId) && { contextId: text(sessionId) }),
+			},
 			...(Object.keys(configuration).length > 0 && { configuration }),
 			...(isObject(metadata) && { metadata }),
 		};
@@ -221,7 +256,8 @@ const send: Lens = {
 		const said = isObject(core["message"]) ? core["message"] : {};
 		const configuration = isObject(core["configuration"]) ? core["configuration"] : {};
 		const { acceptedOutputModes, historyLength, taskPushNotificationConfig, returnImmediately } = configuration;
-		if (returnImmediately === true) at.loss("/configuration/returnImmediately", "has no counterpart: the agent answers when it answers");
+		if (returnImmediately === true)
+			at.loss("/configuration/returnImmediately", "has no counterpart: the agent answers when it answers");
 		return {
 			id: text(said["taskId"]) || randomUUID(),
 			...(text(said["contextId"]) && { sessionId: text(said["contextId"]) }),
@@ -249,13 +285,16 @@ const taskConfig: Lens = {
 	lift(value, at) {
 		if (!isObject(value)) throw misfit(at, "must be an object");
 		const { id, pushNotificationConfig } = value;
-		const flat = webhook.lift(pushNotificationConfig ?? {}, { path: pointer(at.path, "pushNotificationConfig"), loss: at.loss }) as JsonObject;
-		// The one config of a task goes by the task's id, as the older SDKs have it.
-		return { ...flat, taskId: text(id), id: text(flat["id"]) || text(id) };
+		const flat = webhook.lift(pushNotificationConfig ?? {}, {
+			path: pointer(at.path, "pushNotificationConfig"),
+			loss: at.loss,
+		}) as JsonObject;
+		return { ...flat, taskId: text(id) };
 	},
 	lower(value, at) {
 		const core = value as JsonObject;
-		if (text(core["id"]) && core["id"] !== core["taskId"]) at.loss(pointer(at.path, "id"), "a task has one config here, without an id");
+		if (text(core["id"]) && core["id"] !== core["taskId"])
+			at.loss(pointer(at.path, "id"), "a task has one config here, without an id");
 		return { id: text(core["taskId"]), pushNotificationConfig: hook(core, at) };
 	},
 };
@@ -272,7 +311,7 @@ export const requests: Readonly<Record<string, Lens>> = {
 	GetTaskPushNotificationConfigRequest: {
 		lift(value, at) {
 			if (!isObject(value)) throw misfit(at, "must be an object");
-			return { taskId: text(value["id"]), id: text(value["id"]) };
+			return { taskId: text(value["id"]) };
 		},
 		lower: (value) => ({ id: text((value as JsonObject)["taskId"]) }),
 	},
@@ -292,4 +331,3 @@ export const replies: Readonly<Record<string, Lens>> = {
 	Task: task,
 	TaskPushNotificationConfig: taskConfig,
 };
-

@@ -62,8 +62,14 @@ function own(core: DescMethod): DescMethod {
 
 const { method } = V03Service;
 
+/** v0.2's extended card: a GET beside the endpoint. */
+export const documents: ReadonlyMap<string, DescMethod> = new Map([
+	["agent/authenticatedExtendedCard", A2AService.method.getExtendedAgentCard],
+]);
+
 export const v0_3: Dialect = {
 	version: "0.3",
+	traits: { clientIds: false, taskFirst: false, messages: true, liveOnly: false, noHistory: false, configIds: false },
 	service: V03Service,
 	errata: [
 		// The annotation says task/* (a typo); the prose and every SDK say tasks/*.
@@ -91,5 +97,13 @@ export const v0_3: Dialect = {
 	http: textForm(proto),
 	binary: binaryForm(proto, own),
 	errors: errorForms,
+	documents,
 	mediaType: "application/json",
+};
+
+/** v0.2.x towards agents: v0.3's JSON-RPC without the extended card method, which is a GET there. */
+export const v0_2: Dialect = {
+	...v0_3,
+	version: "0.2",
+	rpcName: (core) => (core === A2AService.method.getExtendedAgentCard ? undefined : toRpc.get(core)),
 };

@@ -7,10 +7,11 @@ export function cardJson(interfaces: readonly AgentInterfaceOf[], extra: JsonObj
 		name: "Test agent",
 		description: "Answers what the test scripted",
 		version: "1.2.3",
-		supportedInterfaces: interfaces.map(({ binding, url }) => ({
+		supportedInterfaces: interfaces.map(({ binding, url, tenant }) => ({
 			url,
 			protocolBinding: binding,
 			protocolVersion: VERSION,
+			...(tenant !== undefined && { tenant }),
 		})),
 		capabilities: { streaming: true, pushNotifications: true, extendedAgentCard: true },
 		defaultInputModes: ["text/plain", "application/json"],

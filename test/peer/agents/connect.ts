@@ -1,9 +1,9 @@
 /** A gRPC-Web and Connect agent (connect-node), the control for those two client forms: no A2A agent speaks them. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import type { DescMethod, Message } from "@bufbuild/protobuf";
 import { Code, ConnectError, type ConnectRouter } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
-import type { DescMethod, Message } from "@bufbuild/protobuf";
 import { detailToAny, isStream, methods, PeerError, type Received, type Script } from "../protocol.ts";
 
 export interface ConnectAgent {

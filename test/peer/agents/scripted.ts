@@ -1,5 +1,13 @@
 /** A scripted agent on the bare servers: any binding, any message, any error, nothing normalised. */
-import { fromBinary, fromJson, type JsonObject, type JsonValue, type Message, toBinary, toJson } from "@bufbuild/protobuf";
+import {
+	fromBinary,
+	fromJson,
+	type JsonObject,
+	type JsonValue,
+	type Message,
+	toBinary,
+	toJson,
+} from "@bufbuild/protobuf";
 import { matchHttp } from "../http-rule.ts";
 import {
 	type Agent,
@@ -21,6 +29,8 @@ export interface ScriptedOptions {
 	readonly script: Script;
 	/** Members added to the card, or replacing them. */
 	readonly card?: JsonObject;
+	/** Its routing key, on every interface of the card. */
+	readonly tenant?: string;
 	/** False keeps `calls` empty, for tests that count memory. */
 	readonly record?: boolean;
 }
@@ -28,7 +38,13 @@ export interface ScriptedOptions {
 const asPeerError = (thrown: unknown): PeerError =>
 	thrown instanceof PeerError
 		? thrown
-		: new PeerError({ message: `script failed: ${String(thrown)}`, rpc: -32603, grpc: 2, http: 500, status: "UNKNOWN" });
+		: new PeerError({
+				message: `script failed: ${String(thrown)}`,
+				rpc: -32603,
+				grpc: 2,
+				http: 500,
+				status: "UNKNOWN",
+			});
 
 export const rpcErrorJson = (error: PeerError): JsonObject => ({
 	code: error.rpc,
@@ -175,7 +191,10 @@ export async function startScripted(options: ScriptedOptions): Promise<Agent> {
 		"HTTP+JSON": `${http.url}/rest`,
 		GRPC: grpc?.target ?? "",
 	};
-	const interfaces = options.bindings.map((binding): AgentInterfaceOf => ({ binding, url: urls[binding] ?? "" }));
+	const tenant = options.tenant === undefined ? {} : { tenant: options.tenant };
+	const interfaces = options.bindings.map(
+		(binding): AgentInterfaceOf => ({ binding, url: urls[binding] ?? "", ...tenant }),
+	);
 	const agent: Agent = {
 		cardUrl: `${http.url}/.well-known/agent-card.json`,
 		url: http.url,

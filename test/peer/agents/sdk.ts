@@ -1,14 +1,15 @@
 /** @a2a-js/sdk 1.x as an agent over its own three bindings, scripted or with its real request handler. */
-import { type DescMessage, fromJson, type JsonObject, type JsonValue, type Message, toJson } from "@bufbuild/protobuf";
+
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import * as sdk from "@a2a-js/sdk";
 import * as sdkErrors from "@a2a-js/sdk/errors";
 import type { A2ARequestHandler, ServerCallContext } from "@a2a-js/sdk/server";
 import { jsonRpcHandler, restHandler, UserBuilder } from "@a2a-js/sdk/server/express";
-import { A2AService as SdkService, grpcService, UserBuilder as GrpcUserBuilder } from "@a2a-js/sdk/server/grpc";
+import { UserBuilder as GrpcUserBuilder, grpcService, A2AService as SdkService } from "@a2a-js/sdk/server/grpc";
+import { type DescMessage, fromJson, type JsonObject, type JsonValue, type Message, toJson } from "@bufbuild/protobuf";
 import * as grpc from "@grpc/grpc-js";
 import express from "express";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import {
 	type Agent,
 	type AgentInterfaceOf,
@@ -171,7 +172,13 @@ export async function startSdkScripted(binding: string, script: Script): Promise
 		if (!agent) throw new Error("called before it started");
 		return agent;
 	};
-	const host = await hostSdk([binding], (card) => scriptedHandler(() => binding, self, () => card));
+	const host = await hostSdk([binding], (card) =>
+		scriptedHandler(
+			() => binding,
+			self,
+			() => card,
+		),
+	);
 	agent = { ...host, calls, script };
 	return agent;
 }

@@ -20,7 +20,8 @@ export function grpcClient(target: string, channelOptions: grpc.ChannelOptions =
 	});
 	async function* call(method: DescMethod, request: Message, options: CallOptions = {}): AsyncGenerator<Message> {
 		const metadata = new grpc.Metadata();
-		for (const [name, value] of Object.entries({ "a2a-version": VERSION, ...options.header })) metadata.set(name, value);
+		for (const [name, value] of Object.entries({ "a2a-version": VERSION, ...options.header }))
+			metadata.set(name, value);
 		const write = (message: Message): Buffer => Buffer.from(toBinary(method.input, message));
 		const read = (bytes: Buffer): Message => fromBinary(method.output, bytes);
 		const callOptions = options.timeout === undefined ? {} : { deadline: Date.now() + options.timeout };

@@ -1,5 +1,5 @@
 /** JSON-RPC and HTTP+JSON clients on undici: what a hand-written client does, and no more. */
-import { fromJson, type DescMethod, type JsonObject, type JsonValue, type Message, toJson } from "@bufbuild/protobuf";
+import { type DescMethod, fromJson, type JsonObject, type JsonValue, type Message, toJson } from "@bufbuild/protobuf";
 import { Agent, type Dispatcher } from "undici";
 import { buildHttp } from "../http-rule.ts";
 import { type Detail, isStream, VERSION } from "../protocol.ts";
@@ -96,7 +96,8 @@ function httpClient(form: Form): Client {
 	return { form: form.name, call, close: () => agent.destroy() };
 }
 
-const asDetails = (value: JsonValue | undefined): readonly Detail[] => (Array.isArray(value) ? (value as Detail[]) : []);
+const asDetails = (value: JsonValue | undefined): readonly Detail[] =>
+	Array.isArray(value) ? (value as Detail[]) : [];
 
 /** JSON-RPC over POST. `url` is the interface's URL. `lenient` takes a null result for an empty message. */
 export function jsonRpcClient(base: string, lenient = false): Client {
