@@ -83,7 +83,7 @@ export function createAgent(config: AgentConfig, general: Config, log: Log, chan
 					connections: general.upstream.connections,
 					ca: general.upstream.ca?.text,
 				});
-		const view = viewOf(kept, iface, base, config);
+		const view = viewOf(kept, iface, base, config, general);
 		const card = serialise(view.project(kept.reading.json), kept.changed);
 		link = { connection: { view, handler: upstream.handler }, upstream, iface, card };
 		if (before && !same)
@@ -140,7 +140,7 @@ function sourceOf(config: AgentConfig, general: Config): Source {
 	return httpSource(config.url, { connectTimeout: config.timeouts.connect, ...(ca !== undefined && { ca }) });
 }
 
-function viewOf(kept: Kept, iface: Interface, base: URL, config: AgentConfig): AgentView {
+function viewOf(kept: Kept, iface: Interface, base: URL, config: AgentConfig, general: Config): AgentView {
 	const { json, card, interfaces } = kept.reading;
 	const names = credentialNames(json);
 	const known = {
@@ -150,12 +150,15 @@ function viewOf(kept: Kept, iface: Interface, base: URL, config: AgentConfig): A
 	};
 	const offered = offers({
 		bindings,
-		versions: dialects.map((d) => d.version),
+		versions: ["1.0", "0.3"],
 		base,
 		preferred: iface.binding,
 	});
 	return {
 		...capabilitiesOf(card),
+		traits: dialectOf(iface.version).traits,
+		strict: general.strict,
+		binding: iface.binding,
 		tenant: iface.tenant,
 		credentials: (header, query) => selectCredentials(header, query, names),
 		redact: redactor(known),

@@ -2,21 +2,28 @@
 import { type Agent, createAgent } from "./agent.ts";
 import type { AttachOptions } from "./binding/binding.ts";
 import { health, reflection } from "./binding/grpc/index.ts";
-import { type Call, chain, type Handler } from "./call/call.ts";
+import { anonymous, type Call, chain, type Handler } from "./call/call.ts";
 import { A2AError } from "./call/error.ts";
 import { publicBase } from "./card/public-base.ts";
 import type { Config } from "./config/config.ts";
 import type { Log } from "./config/log.ts";
+import { agentIds } from "./core/agent-ids.ts";
 import { answer } from "./core/answer.ts";
 import { checkCapabilities } from "./core/capability.ts";
+import { clientIds, clientTaskKey } from "./core/client-ids.ts";
+import { continuity } from "./core/continuity.ts";
 import { forward } from "./core/forward.ts";
 import { checkExtensions, checkVersion } from "./core/negotiate.ts";
 import { relay } from "./core/relay.ts";
+import { strict } from "./core/strict.ts";
+import { operationsOf } from "./core/types.ts";
 import { validate } from "./core/validate.ts";
 import type { AgentView } from "./core/view.ts";
+import { core } from "./dialect/v1/index.ts";
 import { listen } from "./listener/listen.ts";
 import { createSite } from "./listener/site.ts";
-import { bindings, dialects } from "./registry.ts";
+import { bindingNamed, bindings, dialectOf, dialects, servedOn } from "./registry.ts";
+import { memoryStore, type Store } from "./state/store.ts";
 
 export interface Gateway {
 	/** Where it listens: `http://host:port`. */
@@ -47,18 +54,35 @@ export async function startGateway(config: Config, { log }: { readonly log: Log 
 		if (error.reason === "INTERNAL_ERROR" && error.cause !== undefined) log.error("call failed", fields);
 		else log.debug("call refused", fields);
 	};
-	const handler = createCore(agents);
+	const store = memoryStore();
+	const handler = createCore(agents, store);
+	const recognise: AttachOptions["recognise"] = async (agent, taskId, versions) => {
+		const own = versions.find((v) => dialectOf(v).traits.clientIds);
+		// Only a client that names its tasks can have named this one.
+		return own && (await store.get(clientTaskKey(agent, anonymous.id, taskId))) ? own : undefined;
+	};
 	const attachments = bindings.map((binding) =>
-		binding.attach(handler, dialects, {
+		binding.attach(handler, servedOn(binding), {
 			maxMessage: config.limits.maxMessage,
 			maxDepth: config.limits.maxDepth,
 			keepAlive: config.sse.keepAlive,
 			bodyTimeout: config.timeouts.body,
 			unaryTimeout: config.timeouts.unary,
 			report,
+			lost: (call) => {
+				const { origin, losses } = call;
+				log.info("translation lost something", {
+					id: call.id,
+					agent: call.agent,
+					method: call.method.name,
+					...origin,
+					losses: losses.entries,
+				});
+			},
+			recognise,
 		}),
 	);
-	const services = dialects.map((d) => d.service);
+	const services = [...new Set(servedOn(bindingNamed("GRPC")).map((d) => d.service))];
 	const ready = () => !draining && [...agents.values()].every((a) => a.ready);
 
 	const listener = await listen({
@@ -123,20 +147,27 @@ export async function startGateway(config: Config, { log }: { readonly log: Log 
 }
 
 /** The one chain every call goes through, whatever binding it came by and whatever its agent speaks. */
-function createCore(agents: ReadonlyMap<string, Agent>): Handler {
+function createCore(agents: ReadonlyMap<string, Agent>, store: Store): Handler {
 	const agentOf = (call: Call): Agent => {
 		const agent = agents.get(call.agent);
 		if (!agent) throw new A2AError("NOT_FOUND", { message: "There is no such agent here" });
 		return agent;
 	};
 	const view = (call: Call): AgentView => agentOf(call).connection().view;
+	const client = (call: Call) => dialectOf(call.origin.version).traits;
+	const agent = (call: Call) => view(call).traits;
+	const operations = operationsOf(core);
 	const chained = chain(
 		[
-			checkVersion(dialects.map((d) => d.version)),
-			validate,
+			checkVersion(dialects.filter((d) => d.served).map((d) => d.version)),
+			continuity(client, view, operations),
+			validate(client),
 			checkExtensions(view),
 			checkCapabilities(view),
+			strict(view),
 			answer(view),
+			clientIds(client, agent, store, operations),
+			agentIds(client, agent, store, operations),
 			forward(view),
 		],
 		relay(

@@ -1,7 +1,7 @@
 /** What a binding is: one protocol, both halves, joined to the core by `Handler` on either side. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Http2ServerRequest, Http2ServerResponse, IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
-import type { Handler } from "../call/call.ts";
+import type { Call, Handler } from "../call/call.ts";
 import type { Dialect } from "../dialect/dialect.ts";
 
 /** One HTTP request, HTTP/1.1 or HTTP/2. */
@@ -42,6 +42,13 @@ export interface AttachOptions {
 	/** Upper bound for a unary call, milliseconds; 0 = none. A client's own deadline may be shorter. */
 	readonly unaryTimeout: number;
 	/** Where to tell what the client is not told: errors with their cause. */
+	/** Told at the end of a call whose translation lost something (`call.losses`). */
+	readonly lost: (call: Call) => void;
+	/**
+	 * Which of these versions a request is of, when its method name is in all of them: by the task it is about.
+	 * Undefined = nothing is known; the first counts.
+	 */
+	readonly recognise: (agent: string, taskId: string, versions: readonly string[]) => Promise<string | undefined>;
 	readonly report: (error: unknown, call: { readonly id: string; readonly method: string }) => void;
 }
 

@@ -1,7 +1,8 @@
 /** The client half of every binding in common: one call's life from its first byte to its last. */
 import type { DescMethod } from "@bufbuild/protobuf";
 import { anonymous, type Call, type Header, isStream, type Origin } from "../call/call.ts";
-import { A2AError } from "../call/error.ts";
+import { A2AError, wouldLose } from "../call/error.ts";
+import { LOSS_HEADER, type Losses } from "../call/loss.ts";
 import type { Payload } from "../call/payload.ts";
 import type { AttachOptions, Target } from "./binding.ts";
 
@@ -25,6 +26,8 @@ export interface Incoming {
 	readonly origin: Origin;
 	/** The client's own deadline: milliseconds from now (grpc-timeout, connect-timeout-ms). */
 	readonly timeout?: number;
+	/** What reading the request lost. */
+	readonly losses: Losses;
 }
 
 /** Opens a session. The deadline is the sooner of the client's and, for unary calls, the configured one. */
@@ -44,6 +47,7 @@ export function begin(incoming: Incoming, options: AttachOptions): Session {
 		query: incoming.query,
 		principal: anonymous,
 		origin: incoming.origin,
+		losses: incoming.losses,
 		id: incoming.target.id,
 		signal: controller.signal,
 		...(timeout !== undefined && { deadline: Date.now() + timeout }),
@@ -51,7 +55,10 @@ export function begin(incoming: Incoming, options: AttachOptions): Session {
 	return {
 		call,
 		abandon: () => controller.abort(new A2AError("CANCELLED")),
-		finish: () => clearTimeout(timer),
+		finish() {
+			clearTimeout(timer);
+			if (call.losses.entries.length > 0) options.lost(call);
+		},
 		fail(thrown) {
 			// Whatever broke because the call was over is the call's end, not a fault of its own.
 			const reason = controller.signal.aborted ? controller.signal.reason : thrown;
@@ -60,4 +67,11 @@ export function begin(incoming: Incoming, options: AttachOptions): Session {
 			return error;
 		},
 	};
+}
+
+/** The reply's header fields for the client, the losses so far among them. In strict mode, losses are refused here. */
+export function replyHeader(header: Header, losses: Losses): Header {
+	if (losses.entries.length === 0) return header;
+	losses.check(wouldLose);
+	return { ...header, [LOSS_HEADER]: losses.header() ?? "" };
 }

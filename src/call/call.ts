@@ -1,5 +1,6 @@
 /** The vocabulary of the house: one call, its reply, and the handlers between them. */
 import type { DescMethod } from "@bufbuild/protobuf";
+import type { Losses } from "./loss.ts";
 import type { Payload } from "./payload.ts";
 
 /**
@@ -37,6 +38,8 @@ export interface Call {
 	readonly query: Header;
 	readonly principal: Principal;
 	readonly origin: Origin;
+	/** What the translations of this call could not carry. */
+	readonly losses: Losses;
 	/** Request id: on every response and log line. */
 	readonly id: string;
 	/** Aborts when the client has gone or the deadline has passed. */

@@ -1,6 +1,7 @@
 /** The one table of errors (reference/errors.md) and the one error class of the product. */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Header } from "./call.ts";
+import type { LossEntry } from "./loss.ts";
 import { PayloadError, type Violation } from "./payload.ts";
 
 /** gRPC status codes by name (grpc.io/grpc/core/md_doc_statuscodes). */
@@ -221,6 +222,14 @@ export function invalidParams(violations: readonly Violation[], cause?: unknown)
 			},
 		],
 		cause,
+	});
+}
+
+/** What strict mode answers instead of losing something. */
+export function wouldLose(entries: readonly LossEntry[]): A2AError {
+	return new A2AError("UNSUPPORTED_OPERATION", {
+		message: `Strict mode: the translation cannot carry ${entries.map((e) => `${e.pointer || "/"} (${e.why})`).join(", ")}`,
+		metadata: { lost: entries.map((e) => e.pointer || "/").join(",") },
 	});
 }
 

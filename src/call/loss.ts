@@ -15,3 +15,35 @@ export const unreported: Loss = () => {};
 export function pointer(base: string, step: string | number): string {
 	return `${base}/${typeof step === "number" ? step : step.replaceAll("~", "~0").replaceAll("/", "~1")}`;
 }
+
+/** The header that tells the client (design/contract.md). */
+export const LOSS_HEADER = "a2a-gateway-loss";
+
+/** Most pointers listed in a header: the log has them all. */
+const LISTED = 32;
+
+/** What was lost in one call, on its way there and back. */
+export class Losses {
+	readonly entries: LossEntry[] = [];
+	/** Refuse what cannot be carried instead of reporting it. */
+	strict = false;
+
+	readonly add: Loss = (pointer, why) => {
+		if (!this.entries.some((e) => e.pointer === pointer && e.why === why)) this.entries.push({ pointer, why });
+	};
+
+	/** In strict mode, throws what `refuse` makes of the losses so far. */
+	check(refuse: (entries: readonly LossEntry[]) => Error): void {
+		if (this.strict && this.entries.length > 0) throw refuse(this.entries);
+	}
+
+	/** Value of the header: pointers, comma-separated, percent-encoded beyond visible ASCII; undefined when nothing was lost. */
+	header(): string | undefined {
+		if (this.entries.length === 0) return undefined;
+		const pointers = [...new Set(this.entries.map((e) => e.pointer || "/"))];
+		const listed = pointers
+			.slice(0, LISTED)
+			.map((p) => p.replaceAll(/[^!-~]|[%,]/gu, encodeURIComponent).replaceAll(",", "%2C"));
+		return pointers.length > LISTED ? `${listed.join(", ")}, ...` : listed.join(", ");
+	}
+}

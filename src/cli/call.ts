@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { Interface } from "../binding/binding.ts";
 import { anonymous, type Call } from "../call/call.ts";
 import { A2AError } from "../call/error.ts";
+import { Losses } from "../call/loss.ts";
 import { iterate } from "../call/stream.ts";
 import { CardError } from "../card/error.ts";
 import { type Args, ConfigError, columns, readArgs } from "../config/index.ts";
@@ -143,6 +144,7 @@ async function send(iface: Interface, value: Parameters<typeof fromValue>[1], op
 		query: {},
 		principal: anonymous,
 		origin: { binding: iface.binding, version: dialect.version },
+		losses: new Losses(),
 		id: randomUUID(),
 		signal: controller.signal,
 		...(options.timeout > 0 && { deadline: Date.now() + options.timeout }),

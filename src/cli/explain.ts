@@ -3,9 +3,10 @@ import { randomUUID } from "node:crypto";
 import type { DescMethod } from "@bufbuild/protobuf";
 import { anonymous } from "../call/call.ts";
 import { A2AError } from "../call/error.ts";
+import { Losses } from "../call/loss.ts";
 import { columns, readArgs } from "../config/index.ts";
 import { checkCapabilities } from "../core/capability.ts";
-import { type AgentView, capabilitiesOf } from "../core/view.ts";
+import { capabilitiesOf } from "../core/view.ts";
 import { v1 } from "../dialect/v1/index.ts";
 import { bindings } from "../registry.ts";
 import { fromValue } from "../schema/payload.ts";
@@ -92,14 +93,7 @@ interface Offered {
 
 /** Asks the core itself what it would refuse, so that this text cannot drift from what the gateway does. */
 function offered(capabilities: ReturnType<typeof capabilitiesOf>): Offered {
-	const view: AgentView = {
-		...capabilities,
-		tenant: "",
-		credentials: () => ({ header: {}, query: {} }),
-		redact: (text) => text,
-		project: (card) => card,
-	};
-	const ask = checkCapabilities(() => view)(() => new Promise(() => {}));
+	const ask = checkCapabilities(() => capabilities)(() => new Promise(() => {}));
 	const refusal = (method: DescMethod): string | undefined => {
 		try {
 			ask({
@@ -110,6 +104,7 @@ function offered(capabilities: ReturnType<typeof capabilitiesOf>): Offered {
 				query: {},
 				principal: anonymous,
 				origin: { binding: "", version: v1.version },
+				losses: new Losses(),
 				id: randomUUID(),
 				signal: new AbortController().signal,
 			}).catch(() => {});

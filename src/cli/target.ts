@@ -50,12 +50,10 @@ export function isGrpc(url: string): boolean {
 	return /^grpcs?:\/\//i.test(url);
 }
 
-const OLDER = ["0.3", "0.2", "0.1"];
-
 /** The value of --protocol. Throws ConfigError. */
 export function protocol(written: string | undefined): string | undefined {
 	if (written === undefined || dialects.some(({ version }) => version === written)) return written;
-	const message = OLDER.includes(written) ? "comes with the dialects; this build speaks 1.0" : "must be 1.0";
+	const message = `must be one of ${dialects.map((d) => d.version).join(", ")}`;
 	throw new ConfigError([{ where: "--protocol", field: "", message }]);
 }
 

@@ -22,8 +22,10 @@ export interface Config {
 	readonly tls: TlsConfig | undefined;
 	/** Browser origins that may call the operations; "*" for any. Default: none. */
 	readonly cors: readonly string[];
-	/** The card for requests that name no version. Default: 1.0. */
+	/** The card for requests that name no version. Default: hybrid. */
 	readonly cardForm: "hybrid" | "1.0";
+	/** Refuse what a translation cannot carry. Default: false. */
+	readonly strict: boolean;
 	/** Address ranges allowed as webhook targets besides public HTTPS ones. Default: none. */
 	readonly webhookAllow: readonly string[];
 	readonly log: {

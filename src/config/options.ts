@@ -48,6 +48,7 @@ function many<T>(key: string | undefined, init: Init<T>): Many<T> {
 	return { ...COMMON, ...init, key, fallback: [], many: true };
 }
 
+const VERSIONS = ["1.0", "0.3", "0.2", "0.1"] as const;
 const BINDINGS = ["JSONRPC", "GRPC", "HTTP+JSON"] as const;
 const LARGEST = 512 * 2 ** 20;
 
@@ -134,13 +135,19 @@ export const options = {
 		shown: "none",
 		doc: "Browsers on this origin may call the operations; * for any. Cards are always readable.",
 	}),
-	cardForm: one("cardForm", "1.0", {
+	cardForm: one<"hybrid" | "1.0">("cardForm", "hybrid", {
 		flag: "card-form",
 		arg: "hybrid|1.0",
 		kind: kind.oneOf("hybrid", "1.0"),
-		shown: "1.0",
-		doc: "The card for requests that name no version.",
-		later: (value) => (value === "hybrid" ? "the hybrid card comes with the older dialects; use 1.0" : undefined),
+		shown: "hybrid",
+		doc: "The card for requests that name no version: hybrid is read by v0.3 clients too.",
+	}),
+	strict: one<"true" | "false">("strict", "false", {
+		flag: "strict",
+		arg: "true|false",
+		kind: kind.oneOf("true", "false"),
+		shown: "false",
+		doc: "Refuse what a translation between versions cannot carry, instead of reporting it in A2A-Gateway-Loss.",
 	}),
 	webhookAllow: many("webhookAllow", {
 		flag: "webhook-allow",
@@ -252,9 +259,9 @@ export const agentOptions = {
 		shown: "the card's order",
 		doc: `Binding to use where the card offers it: ${BINDINGS.join(", ")}.`,
 	}),
-	version: one<"1.0" | undefined>("prefer.version", undefined, {
+	version: one<(typeof VERSIONS)[number] | undefined>("prefer.version", undefined, {
 		arg: "VERSION",
-		kind: kind.oneOf("1.0"),
+		kind: kind.oneOf(...VERSIONS),
 		shown: "the newest both speak",
 		doc: "Protocol version to use where the card offers it.",
 	}),

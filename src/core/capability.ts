@@ -3,10 +3,10 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import { AgentCardSchema, TaskPushNotificationConfigSchema } from "../../gen/lf/a2a/v1/a2a_pb.ts";
 import { type Call, isStream, type Middleware } from "../call/call.ts";
 import { A2AError, type Reason } from "../call/error.ts";
-import type { AgentView } from "./view.ts";
+import type { Capabilities } from "./view.ts";
 
 interface Need {
-	readonly has: (view: AgentView) => boolean;
+	readonly has: (view: Capabilities) => boolean;
 	readonly reason: Reason;
 	readonly message: string;
 }
@@ -37,7 +37,7 @@ function needOf(method: DescMethod): Need | null {
 	return need;
 }
 
-export function checkCapabilities(view: (call: Call) => AgentView): Middleware {
+export function checkCapabilities(view: (call: Call) => Capabilities): Middleware {
 	return (next) => (call) => {
 		const need = needOf(call.method);
 		if (need && !need.has(view(call))) throw new A2AError(need.reason, { message: need.message });

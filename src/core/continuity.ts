@@ -8,24 +8,25 @@ import { iterate, open, reply, single } from "../call/stream.ts";
 import type { Traits } from "../dialect/dialect.ts";
 import { fromValue } from "../schema/payload.ts";
 import { isTerminal, type Operations, objectOf, sends, taskField, textOf } from "./types.ts";
+import type { AgentView } from "./view.ts";
 
-export interface Sides {
-	/** The client's version's traits. */
-	client(call: Call): Traits;
-	/** The agent's, as it is connected now. */
-	agent(call: Call): Traits;
-}
-
-export function continuity(sides: Sides, operations: Operations): Middleware {
+/** `client` tells the traits of the client's version, `view` those of the agent's and by which binding it is spoken to. */
+export function continuity(
+	client: (call: Call) => Traits,
+	view: (call: Call) => AgentView,
+	operations: Operations,
+): Middleware {
 	return (next) => (call) => {
-		const client = sides.client(call);
-		const agent = sides.agent(call);
-		if (client === agent) return next(call);
-		return bridge(call, client, agent, next);
+		const own = client(call);
+		const { traits, binding } = view(call);
+		// Only JSON-RPC of the older versions can ask for a config without its id.
+		const askable = !traits.configIds && binding === "JSONRPC";
+		if (!own.configIds && !askable && lacksConfigId(call)) return firstConfig(call, next);
+		if (own === traits) return next(call);
+		return bridge(call, own, traits, next);
 	};
 
 	async function bridge(call: Call, client: Traits, agent: Traits, next: Handler): Promise<Reply> {
-		if (!client.configIds && lacksConfigId(call)) return firstConfig(call, next);
 		if (!isStream(call.method)) return trimmed(call, agent, await next(call));
 		if (sends(call.method)) {
 			const got = await next(call);

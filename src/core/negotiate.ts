@@ -25,7 +25,7 @@ export function checkVersion(versions: readonly string[]): Middleware {
 	const supported = [...new Set(versions)].join(", ");
 	return (next) => (call) => {
 		const version = requestedVersion(call.header, call.query);
-		if (version !== "" && version !== call.origin.version) {
+		if (version !== "" && version !== call.origin.version && !bothOlder(version, call.origin.version)) {
 			throw new A2AError("VERSION_NOT_SUPPORTED", {
 				message: versions.includes(version)
 					? `This operation is not one of protocol version ${JSON.stringify(version)}`
@@ -35,6 +35,11 @@ export function checkVersion(versions: readonly string[]): Middleware {
 		}
 		return next(call);
 	};
+}
+
+/** Before 1.0 there was no version header: what names 0.2 or 0.1 there is told apart by its methods. */
+function bothOlder(asked: string, version: string): boolean {
+	return /^0\.[1-3]$/.test(asked) && version.startsWith("0.");
 }
 
 /** The extension URIs a request names, in order, under the v1.0 name and the v0.3 one. */

@@ -8,9 +8,10 @@ import {
 	type Message,
 } from "@bufbuild/protobuf";
 import { http } from "../../gen/google/api/annotations_pb.ts";
-import type { Middleware } from "../call/call.ts";
+import type { Call, Middleware } from "../call/call.ts";
 import { invalidParams } from "../call/error.ts";
 import type { Payload, Violation } from "../call/payload.ts";
+import type { Traits } from "../dialect/dialect.ts";
 import { missing } from "../schema/required.ts";
 
 /** Bounds of integer fields, by field name wherever it occurs in a request. */
@@ -60,11 +61,16 @@ function pathFields(method: DescMethod): readonly DescField[] {
 		.filter((f) => f !== undefined);
 }
 
-export const validate: Middleware = (next) => (call) => {
-	const found = violations(call.method, call.request);
-	if (found.length > 0) throw invalidParams(found);
-	return next(call);
-};
+/** `client` tells the traits of the client's version: what it may leave out is not missed. */
+export function validate(client: (call: Call) => Traits): Middleware {
+	return (next) => (call) => {
+		let found = violations(call.method, call.request);
+		if (found.length > 0 && !client(call).configIds)
+			found = found.filter((v) => !(v.field === "id" && call.method.input.field["taskId"]));
+		if (found.length > 0) throw invalidParams(found);
+		return next(call);
+	};
+}
 
 /** Everything wrong with a request, named field by field. Throws PayloadError when it does not even decode. */
 export function violations(method: DescMethod, request: Payload): Violation[] {

@@ -2,13 +2,24 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.ts";
 import type { Header } from "../call/call.ts";
+import type { Traits } from "../dialect/dialect.ts";
 
-export interface AgentView {
+/** What the card says the agent can do and demands. */
+export interface Capabilities {
 	readonly streaming: boolean;
 	readonly pushNotifications: boolean;
 	readonly extendedCard: boolean;
 	/** URIs of the extensions every client must name. */
 	readonly requiredExtensions: readonly string[];
+}
+
+export interface AgentView extends Capabilities {
+	/** What the agent's version lacks or does otherwise. */
+	readonly traits: Traits;
+	/** `protocolBinding` of the connection in use. */
+	readonly binding: string;
+	/** Refuse what cannot be translated whole. */
+	readonly strict: boolean;
 	/** The agent's own routing key on the chosen interface; "" = it has none. */
 	readonly tenant: string;
 	/** The client's credentials that cross: headers (cookies among them) and query members. */
@@ -20,9 +31,7 @@ export interface AgentView {
 }
 
 /** The capability facts of a card (absent counts as false). */
-export function capabilitiesOf(
-	card: AgentCard,
-): Pick<AgentView, "streaming" | "pushNotifications" | "extendedCard" | "requiredExtensions"> {
+export function capabilitiesOf(card: AgentCard): Capabilities {
 	const { capabilities } = card;
 	return {
 		streaming: capabilities?.streaming === true,

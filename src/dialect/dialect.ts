@@ -75,6 +75,10 @@ export interface Traits {
 
 export interface Dialect {
 	readonly traits: Traits;
+	/** `protocolBinding` names of the bindings this version has. */
+	readonly bindings: readonly string[];
+	/** Clients are served in this dialect; one that only narrows another is for agents alone. */
+	readonly served: boolean;
 	/** `Major.Minor`, as in A2A-Version. */
 	readonly version: string;
 	/** The dialect's own service: its gRPC path, HTTP routes and message types. */

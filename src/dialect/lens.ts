@@ -18,7 +18,7 @@ export interface Lens {
 /** The value as it is. */
 export const same: Lens = { lift: (v) => v, lower: (v) => v };
 
-/** `true` and `false` are told by absence in the core; an older form may spell them out. */
+/** One step further in. */
 export function step(at: At, key: string | number): At {
 	return { path: pointer(at.path, key), loss: at.loss };
 }
@@ -79,7 +79,7 @@ export function record(members: Readonly<Record<string, Member>>, options: Recor
 			for (const key of Object.keys(older)) {
 				const item = older[key];
 				// April 2025 peers write null for every absent member.
-				if (item === undefined || item === null) continue;
+				if (item === undefined || item === null || key === "__proto__") continue;
 				const known = byOlder.get(key);
 				if (known) {
 					const result = known.lens.lift(item, step(at, key));
@@ -145,7 +145,27 @@ export function names(
 	};
 }
 
-/** A lens that is needed before it is made (messages hold tasks hold messages). */
-export function later(get: () => Lens): Lens {
-	return { lift: (v, at) => get().lift(v, at), lower: (v, at) => get().lower(v, at) };
+/** Reports those members of `object` that are there and say something. */
+export function lost(object: JsonObject, at: At, why: string, ...members: readonly string[]): void {
+	for (const name of members) {
+		const value = object[name];
+		if (value === undefined || value === null || value === "") continue;
+		if (isEmpty(value)) continue;
+		at.loss(pointer(at.path, name), why);
+	}
+}
+
+function isEmpty(value: JsonValue): boolean {
+	return typeof value === "object" && value !== null && Object.keys(value).length === 0;
+}
+
+/** `{a, b}` of an object, and the rest. */
+export function pick(object: JsonObject, ...members: readonly string[]): JsonObject {
+	return Object.fromEntries(Object.entries(object).filter(([name]) => members.includes(name)));
+}
+
+/** Reports every member that is not among those the older form has a place for. */
+export function lostBut(object: JsonObject, at: At, ...members: readonly string[]): void {
+	for (const name of Object.keys(object))
+		if (!members.includes(name)) lost(object, at, "has no counterpart in the older version", name);
 }

@@ -269,7 +269,7 @@ export class AnswerBody implements AsyncIterable<Buffer> {
 
 	async readAll(max: number): Promise<Buffer> {
 		this.#max = max;
-		if (this.#waiting.size > max) this.#overflow();
+		if (this.#waiting.size > max) throw this.#overflow();
 		if (this.#controller.paused) this.#controller.resume();
 		while (!this.#ended) await this.#change();
 		if (this.#error) throw this.#error;
@@ -296,10 +296,14 @@ export class AnswerBody implements AsyncIterable<Buffer> {
 		};
 	}
 
-	#overflow(): void {
+	#overflow(): A2AError {
 		const error = invalid(`larger than ${this.#max} bytes`);
-		this.fail(error);
-		this.#controller.abort(error);
+		// It may have arrived whole before anyone asked for its size.
+		if (!this.#ended) {
+			this.fail(error);
+			this.#controller.abort(error);
+		}
+		return error;
 	}
 
 	#change(): Promise<void> {

@@ -14,15 +14,16 @@ export interface SseOptions {
 }
 
 export interface SseWriter {
-	/** Sends one event. Resolves when the client can take more, or has gone. Nothing is sent after the end. */
-	send(data: string, event?: string): Promise<void>;
+	/**
+	 * Sends one event. Undefined when the client can take more at once, else resolves when it can, or has gone.
+	 * Nothing is sent after the end.
+	 */
+	send(data: string, event?: string): Promise<void> | undefined;
 	/** Ends the response; sends the header first if no event has. Harmless when repeated. */
 	end(): void;
 	/** The client has gone, or `end` was called. */
 	readonly closed: boolean;
 }
-
-const ready = Promise.resolve();
 
 /** Writes events to a response. The status and header go out with the first event. */
 export function sseWriter(res: ServerResponse | Http2ServerResponse, options: SseOptions): SseWriter {
@@ -74,9 +75,9 @@ export function sseWriter(res: ServerResponse | Http2ServerResponse, options: Ss
 			return closed;
 		},
 		send(data, event) {
-			if (closed) return ready;
+			if (closed) return undefined;
 			if (!started) start();
-			if (write(format(data, event))) return ready;
+			if (write(format(data, event))) return undefined;
 			drained ??= new Promise((resolve) => {
 				wake = resolve;
 			});

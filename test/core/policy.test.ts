@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { AgentCardSchema, StreamResponseSchema, TaskSchema } from "../../gen/lf/a2a/v1/a2a_pb.ts";
 import { anonymous, type Call, chain, type Handler, isStream, type Middleware } from "../../src/call/call.ts";
 import { A2AError } from "../../src/call/error.ts";
+import { Losses } from "../../src/call/loss.ts";
 import { reply, single } from "../../src/call/stream.ts";
 import { answer } from "../../src/core/answer.ts";
 import { checkCapabilities } from "../../src/core/capability.ts";
@@ -11,7 +12,7 @@ import { checkExtensions, checkVersion } from "../../src/core/negotiate.ts";
 import { relay } from "../../src/core/relay.ts";
 import { validate } from "../../src/core/validate.ts";
 import { type AgentView, capabilitiesOf } from "../../src/core/view.ts";
-import { core } from "../../src/dialect/v1/index.ts";
+import { core, v1 } from "../../src/dialect/v1/index.ts";
 import { fromValue } from "../../src/schema/payload.ts";
 
 const methods = core.methods;
@@ -27,6 +28,7 @@ function call(method: (typeof methods)[number], value: object, extra: Partial<Ca
 		query: {},
 		principal: anonymous,
 		origin: { binding: "JSONRPC", version: "1.0" },
+		losses: new Losses(),
 		id: "1",
 		signal: new AbortController().signal,
 		...extra,
@@ -38,6 +40,9 @@ const view: AgentView = {
 	pushNotifications: true,
 	extendedCard: true,
 	requiredExtensions: [],
+	traits: v1.traits,
+	binding: "JSONRPC",
+	strict: false,
 	tenant: "",
 	credentials: (header) => ({
 		header: header["authorization"] ? { authorization: header["authorization"] } : {},
@@ -149,7 +154,12 @@ describe("validation", () => {
 		[create, { taskId: "t" }, "INVALID_PARAMS"],
 		[create, { taskId: "t", url: "https://x" }, "ok"],
 	])("%s %j: %s", async (method, value, expected) => {
-		expect(await outcome(validate, call(method, value))).toBe(expected);
+		expect(
+			await outcome(
+				validate(() => v1.traits),
+				call(method, value),
+			),
+		).toBe(expected);
 	});
 });
 

@@ -41,7 +41,7 @@ describe("parseJson", () => {
 	});
 
 	it("counts depth of objects and arrays before parsing", () => {
-		const nested = (n: number) => '[{"a":'.repeat(n / 2) + "1" + "}]".repeat(n / 2);
+		const nested = (n: number) => `${'[{"a":'.repeat(n / 2)}1${"}]".repeat(n / 2)}`;
 		expect(parse(nested(10), 10).unique).toBe(true);
 		expect(() => parse(nested(12), 10)).toThrow(/deeper than 10/);
 		expect(() => parse("[".repeat(5_000_000), 100)).toThrow(/deeper than 100/);

@@ -1,7 +1,8 @@
 /** gRPC towards an agent (A2A v1.0 §10): a Call becomes metadata and bytes, bytes and a status become a Reply. */
 import type { DescMethod } from "@bufbuild/protobuf";
 import { type Call, type Handler, type Header, isStream, type Reply } from "../../call/call.ts";
-import { A2AError } from "../../call/error.ts";
+import { A2AError, wouldLose } from "../../call/error.ts";
+import type { Losses } from "../../call/loss.ts";
 import { type Payload, PayloadError } from "../../call/payload.ts";
 import type { Dialect } from "../../dialect/dialect.ts";
 import { isMetadata, writeMetadata, writeTimeout } from "../../wire/grpc-metadata.ts";
@@ -30,23 +31,25 @@ export function handlerOver(channel: GrpcChannel, dialect: Dialect): Handler {
 	);
 
 	return async (call) => {
-		const { method } = call;
+		const { method, losses } = call;
 		const path = paths.get(method);
 		if (path === undefined) throw new A2AError("UNSUPPORTED_OPERATION");
+		const message = dialect.binary.writeRequest(method, call.request, losses.add);
+		losses.check(wouldLose);
 		const request: GrpcRequest = {
 			path,
 			header: requestHeader(call, dialect),
-			message: dialect.binary.writeRequest(method, call.request),
+			message,
 			signal: call.signal,
 			...(call.deadline !== undefined && { deadline: call.deadline }),
 		};
 		try {
 			if (!isStream(method)) {
-				const { header, message } = await channel.unary(request);
-				return { header: pickNamed(header), messages: [lift(dialect, method, message)] };
+				const { header, message: bytes } = await channel.unary(request);
+				return { header: pickNamed(header), messages: [lift(dialect, method, bytes, losses)] };
 			}
 			const { header, messages } = await channel.stream(request);
-			return { header: pickNamed(header), messages: liftEach(dialect, method, messages) } satisfies Reply;
+			return { header: pickNamed(header), messages: liftEach(dialect, method, messages, losses) } satisfies Reply;
 		} catch (error) {
 			throw convert(error, dialect);
 		}
@@ -72,9 +75,9 @@ function requestHeader(call: Call, dialect: Dialect): Header {
 }
 
 /** A reply's message, decoded once so that rubbish is found here and not on its way out. */
-function lift(dialect: Dialect, method: DescMethod, bytes: Uint8Array): Payload {
+function lift(dialect: Dialect, method: DescMethod, bytes: Uint8Array, losses: Losses): Payload {
 	try {
-		const payload = dialect.binary.readReply(method, bytes);
+		const payload = dialect.binary.readReply(method, bytes, losses.add);
 		payload.message();
 		return payload;
 	} catch (error) {
@@ -88,6 +91,7 @@ function liftEach(
 	dialect: Dialect,
 	method: DescMethod,
 	source: AsyncIterableIterator<Uint8Array>,
+	losses: Losses,
 ): AsyncIterableIterator<Payload> {
 	return {
 		async next() {
@@ -99,7 +103,7 @@ function liftEach(
 			}
 			if (next.done) return { done: true, value: undefined };
 			try {
-				return { done: false, value: lift(dialect, method, next.value) };
+				return { done: false, value: lift(dialect, method, next.value, losses) };
 			} catch (error) {
 				await source.return?.();
 				throw error;

@@ -3,13 +3,14 @@
 import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import type { DescMethod } from "@bufbuild/protobuf";
 import { type Handler, type Header, isStream, type Origin, type Reply } from "../../call/call.ts";
-import { A2AError, errors } from "../../call/error.ts";
+import { A2AError, errors, wouldLose } from "../../call/error.ts";
+import { Losses } from "../../call/loss.ts";
 import { type Payload, PayloadError } from "../../call/payload.ts";
 import { iterate, open, single } from "../../call/stream.ts";
 import type { Dialect } from "../../dialect/dialect.ts";
 import { readMetadata } from "../../wire/grpc-metadata.ts";
 import type { AttachOptions, StreamHandler, Target } from "../binding.ts";
-import { begin } from "../serve.ts";
+import { begin, replyHeader } from "../serve.ts";
 import { Answer, ok } from "./answer.ts";
 import { readOne, refused, timeoutOf, wantsGzip } from "./request.ts";
 
@@ -79,12 +80,13 @@ async function serve(
 	const arrived = performance.now();
 	let timeout: number | undefined;
 	let request: Payload;
+	const losses = new Losses();
 	try {
 		answer.gzip = wantsGzip(headers);
 		timeout = timeoutOf(headers);
 		const patience = Math.min(options.bodyTimeout || Infinity, timeout ?? Infinity);
 		const bytes = await readOne(stream, headers, options.maxMessage, patience === Infinity ? 0 : Math.max(1, patience));
-		request = dialect.binary.readRequest(method, bytes);
+		request = dialect.binary.readRequest(method, bytes, losses.add);
 		// Here, so that bytes which are no message go no further; the core needs it decoded anyway.
 		request.message();
 	} catch (thrown) {
@@ -94,7 +96,7 @@ async function serve(
 	}
 	const left = timeout === undefined ? {} : { timeout: Math.max(1, timeout - (performance.now() - arrived)) };
 	const header = readMetadata(headers);
-	const session = begin({ method, request, target, header, query: none, origin, ...left }, options);
+	const session = begin({ method, request, target, header, query: none, origin, losses, ...left }, options);
 	const { signal } = session.call;
 	// The deadline is kept even where a handler does not listen to its signal.
 	const late = () => {
@@ -112,8 +114,8 @@ async function serve(
 	try {
 		const reply = await handler(session.call);
 		if (answer.over) cancel(reply);
-		else if (isStream(method)) await sendStream(reply, route, answer);
-		else await sendOne(reply, route, answer);
+		else if (isStream(method)) await sendStream(reply, route, answer, losses);
+		else await sendOne(reply, route, answer, losses);
 	} catch (thrown) {
 		if (!answer.over) finish(answer, dialect, session.fail(thrown));
 	} finally {
@@ -122,31 +124,37 @@ async function serve(
 	}
 }
 
-async function sendOne(reply: Reply, route: Route, answer: Answer): Promise<void> {
-	const bytes = lower(route, Array.isArray(reply.messages) ? reply.messages[0] : await single(reply));
-	answer.start(reply.header);
+async function sendOne(reply: Reply, route: Route, answer: Answer, losses: Losses): Promise<void> {
+	const bytes = lower(route, Array.isArray(reply.messages) ? reply.messages[0] : await single(reply), losses);
+	answer.start(replyHeader(reply.header, losses));
 	const sent = answer.send(bytes);
 	// Only compression has to be awaited: the end follows the bytes by itself.
 	if (sent && answer.gzip) await sent;
 	answer.finish(ok);
 }
 
-async function sendStream(reply: Reply, route: Route, answer: Answer): Promise<void> {
+async function sendStream(reply: Reply, route: Route, answer: Answer, losses: Losses): Promise<void> {
 	const { messages } = await open(reply);
-	answer.start(reply.header);
+	let started = false;
 	for await (const message of messages) {
 		if (answer.over) return;
-		const sent = answer.send(lower(route, message));
+		const bytes = lower(route, message, losses);
+		// After the first message, so that the header tells what it lost.
+		if (!started) answer.start(replyHeader(reply.header, losses));
+		started = true;
+		losses.check(wouldLose);
+		const sent = answer.send(bytes);
 		if (sent) await sent;
 		if (answer.over) return;
 	}
+	if (!started) answer.start(reply.header);
 	answer.finish(ok);
 }
 
 /** The bytes of a reply. What does not fit its type is the agent's fault, not the client's. */
-export function lower(route: Route, message: Payload): Uint8Array {
+export function lower(route: Route, message: Payload, losses: Losses): Uint8Array {
 	try {
-		return route.dialect.binary.writeReply(route.method, message);
+		return route.dialect.binary.writeReply(route.method, message, losses.add);
 	} catch (error) {
 		if (!(error instanceof PayloadError)) throw error;
 		throw new A2AError("INVALID_AGENT_RESPONSE", { cause: error });

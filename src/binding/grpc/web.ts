@@ -24,10 +24,11 @@ import {
 import { StatusSchema } from "../../../gen/google/rpc/status_pb.ts";
 import { type Handler, type Header, isStream, type Reply } from "../../call/call.ts";
 import { A2AError } from "../../call/error.ts";
+import { Losses } from "../../call/loss.ts";
 import { open, single } from "../../call/stream.ts";
 import type { Dialect } from "../../dialect/dialect.ts";
 import type { AttachOptions, HttpHandler, HttpRequest, HttpResponse, Target } from "../binding.ts";
-import { begin, type Session } from "../serve.ts";
+import { begin, replyHeader, type Session } from "../serve.ts";
 import { cancel, lower, none, type Route, routesOf } from "./server.ts";
 
 /** What these protocols look like. Anything else on a gRPC route is none of them. */
@@ -123,8 +124,11 @@ async function unary(
 ): Promise<Message> {
 	const session = start(route, request, context, options);
 	try {
-		const reply = await answered(handler, session, context);
-		return outgoing(route.own.output, lower(route, await single(reply)));
+		const { losses } = session.call;
+		const reply = await answered(handler, session);
+		const bytes = lower(route, await single(reply), losses);
+		tell(reply, losses, context);
+		return outgoing(route.own.output, bytes);
 	} catch (thrown) {
 		throw failure(route, session, thrown, context);
 	} finally {
@@ -141,9 +145,14 @@ async function* stream(
 ): AsyncGenerator<Message> {
 	const session = start(route, request, context, options);
 	try {
-		const reply = await answered(handler, session, context);
+		const { losses } = session.call;
+		const reply = await answered(handler, session);
 		const { messages } = await open(reply);
-		for await (const message of messages) yield outgoing(route.own.output, lower(route, message));
+		for await (const message of messages) {
+			const bytes = lower(route, message, losses);
+			tell(reply, losses, context);
+			yield outgoing(route.own.output, bytes);
+		}
 	} catch (thrown) {
 		throw failure(route, session, thrown, context);
 	} finally {
@@ -157,10 +166,12 @@ function start(route: Route, request: Message, context: HandlerContext, options:
 	const { method, own, dialect } = route;
 	const timeout = context.timeoutMs();
 	const target = context.values.get(targetKey);
+	const losses = new Losses();
 	const session = begin(
 		{
 			method,
-			request: incoming(dialect, method, own.input, request),
+			request: incoming(dialect, method, own.input, request, losses),
+			losses,
 			target,
 			header: readHeaders(context.requestHeader),
 			query: target.query ? Object.fromEntries(new URLSearchParams(target.query)) : none,
@@ -175,7 +186,7 @@ function start(route: Route, request: Message, context: HandlerContext, options:
 }
 
 /** The core's answer, or the end of the call where the core does not listen to its signal. */
-async function answered(handler: Handler, session: Session, context: HandlerContext): Promise<Reply> {
+async function answered(handler: Handler, session: Session): Promise<Reply> {
 	const { signal } = session.call;
 	const reply = handler(session.call);
 	let abort: (() => void) | undefined;
@@ -184,9 +195,7 @@ async function answered(handler: Handler, session: Session, context: HandlerCont
 		signal.addEventListener("abort", abort, { once: true });
 	});
 	try {
-		const answer = await Promise.race([reply, ended]);
-		for (const name in answer.header) context.responseHeader.set(name, answer.header[name] ?? "");
-		return answer;
+		return await Promise.race([reply, ended]);
 	} catch (error) {
 		if (signal.aborted) reply.then(cancel, ignore);
 		throw error;
@@ -195,10 +204,16 @@ async function answered(handler: Handler, session: Session, context: HandlerCont
 	}
 }
 
+/** Response headers: connect sends them with the first message, so they are set before each. */
+function tell(reply: Reply, losses: Losses, context: HandlerContext): void {
+	const header = replyHeader(reply.header, losses);
+	for (const name in header) context.responseHeader.set(name, header[name] ?? "");
+}
+
 /** connect decodes into the dialect's own type; the dialect reads bytes. Unknown fields survive both. */
-function incoming(dialect: Dialect, method: DescMethod, type: DescMessage, message: Message) {
+function incoming(dialect: Dialect, method: DescMethod, type: DescMessage, message: Message, losses: Losses) {
 	try {
-		return dialect.binary.readRequest(method, toBinary(type, message));
+		return dialect.binary.readRequest(method, toBinary(type, message), losses.add);
 	} catch (thrown) {
 		throw connectError(dialect, A2AError.from(thrown));
 	}

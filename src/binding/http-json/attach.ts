@@ -1,7 +1,8 @@
 /** HTTP+JSON towards clients (v1.0 §11): routes from the descriptor, plain JSON or server-sent events back. */
 import type { ServerResponse } from "node:http";
 import { type Handler, type Header, isStream, type Reply } from "../../call/call.ts";
-import { A2AError } from "../../call/error.ts";
+import { A2AError, wouldLose } from "../../call/error.ts";
+import { Losses } from "../../call/loss.ts";
 import { type Payload, PayloadError } from "../../call/payload.ts";
 import { open, single } from "../../call/stream.ts";
 import type { Dialect } from "../../dialect/dialect.ts";
@@ -9,9 +10,9 @@ import { routesOf } from "../../schema/http-rule.ts";
 import { type Match, matcher } from "../../schema/http-rule-match.ts";
 import { discard, hasBody } from "../../wire/body.ts";
 import { accepts, toHeader } from "../../wire/header.ts";
-import { sseWriter } from "../../wire/sse.ts";
+import { type SseWriter, sseWriter } from "../../wire/sse.ts";
 import type { Attachment, AttachOptions, HttpRequest, HttpResponse, Target } from "../binding.ts";
-import { begin, type Session } from "../serve.ts";
+import { begin, replyHeader, type Session } from "../serve.ts";
 import { type Query, queryFields, splitQuery } from "./query.ts";
 import { readRequest, type Served } from "./request.ts";
 
@@ -81,17 +82,19 @@ export function attach(handler: Handler, dialects: readonly Dialect[], options: 
 		query: Query,
 	): Promise<void> {
 		let session: Session | undefined;
+		const losses = new Losses();
 		const gone = (): void => session?.abandon();
 		try {
 			const stream = isStream(route.core);
 			if (stream && accepts(header["accept"], [SSE_TYPE]) === undefined) {
 				throw new A2AError("NOT_ACCEPTABLE", { message: `This operation answers ${SSE_TYPE}` });
 			}
-			const incoming = await readRequest(req, route, variables, query, options);
+			const incoming = await readRequest(req, { route, variables, query, loss: losses.add }, options);
 			session = begin(
 				{
 					method: route.core,
 					request: incoming.request,
+					losses,
 					target,
 					header,
 					query: incoming.query,
@@ -104,10 +107,10 @@ export function attach(handler: Handler, dialects: readonly Dialect[], options: 
 			if (stream) {
 				await sendEvents(res, route, session, reply);
 			} else {
-				const text = written(route, await single(reply));
+				const text = written(route, await single(reply), losses);
 				const { mediaType } = route.dialect;
 				const type = accepts(header["accept"], [mediaType, JSON_TYPE]) ?? JSON_TYPE;
-				send(res, 200, type, text, reply.header);
+				send(res, 200, type, text, replyHeader(reply.header, losses));
 			}
 		} catch (thrown) {
 			if (session) sendError(req, res, route, session.fail(thrown));
@@ -129,24 +132,31 @@ export function attach(handler: Handler, dialects: readonly Dialect[], options: 
 	async function sendEvents(res: HttpResponse, route: Served, session: Session, reply: Reply): Promise<void> {
 		// Until the first event is here, an error is still an ordinary answer.
 		const { messages } = await open(reply);
-		const events = sseWriter(res, { keepAlive: options.keepAlive, header: reply.header });
+		const { losses } = session.call;
+		let events: SseWriter | undefined;
 		try {
 			for await (const message of messages) {
-				await events.send(written(route, message));
+				const text = written(route, message, losses);
+				losses.check(wouldLose);
+				// After the first event, so that the header tells what it lost.
+				events ??= sseWriter(res, { keepAlive: options.keepAlive, header: replyHeader(reply.header, losses) });
+				const sent = events.send(text);
+				if (sent) await sent;
 				if (events.closed) return;
 			}
 		} catch (thrown) {
+			if (!events) throw thrown;
 			const { body } = route.dialect.errors.http.write(session.fail(thrown));
 			await events.send(JSON.stringify(body), "error");
-		} finally {
-			events.end();
 		}
+		events ??= sseWriter(res, { keepAlive: options.keepAlive, header: replyHeader(reply.header, losses) });
+		events.end();
 	}
 }
 
-function written(route: Served, payload: Payload): string {
+function written(route: Served, payload: Payload, losses: Losses): string {
 	try {
-		return route.dialect.http.writeReply(route.core, payload).text;
+		return route.dialect.http.writeReply(route.core, payload, losses.add).text;
 	} catch (error) {
 		if (!(error instanceof PayloadError)) throw error;
 		throw new A2AError("INVALID_AGENT_RESPONSE", { cause: error });

@@ -1,7 +1,7 @@
 /** HTTP+JSON towards an agent (v1.0 §11): requests built from the descriptor's routes, answers and events read back. */
 import type { DescMethod, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { type Call, isStream, type Reply } from "../../call/call.ts";
-import { A2AError, errors } from "../../call/error.ts";
+import { A2AError, errors, wouldLose } from "../../call/error.ts";
 import { type Payload, PayloadError } from "../../call/payload.ts";
 import type { Dialect, JsonText } from "../../dialect/dialect.ts";
 import { fieldOf, type Route, routesOf } from "../../schema/http-rule.ts";
@@ -42,16 +42,17 @@ export function connect(iface: Interface, dialect: Dialect, options: ConnectOpti
 		const stream = isStream(call.method);
 		const answer = await send(call, own, stream);
 		const header = pick(answer.header, named);
-		if (!stream) return { header, messages: [await whole(call.method, own, answer)] };
+		if (!stream) return { header, messages: [await whole(call, own, answer)] };
 		if (mediaType(answer.header["content-type"]) === ACCEPT_EVENTS) {
-			return { header, messages: events(call.method, answer) };
+			return { header, messages: events(call, answer) };
 		}
-		return { header, messages: [oneEvent(await whole(call.method, own, answer))] };
+		return { header, messages: [oneEvent(await whole(call, own, answer))] };
 	}
 
 	/** Asks until a route is one that the agent has. Resolves with a 2xx, else throws. */
 	async function send(call: Call, own: DescMethod, stream: boolean): Promise<HttpAnswer> {
-		const { text, value } = dialect.http.writeRequest(call.method, call.request);
+		const { text, value } = dialect.http.writeRequest(call.method, call.request, call.losses.add);
+		call.losses.check(wouldLose);
 		const request = value as JsonObject;
 		let built = build(own, request, absent) ?? build(own, request);
 		const tried = new Set<Route>(absent);
@@ -114,11 +115,11 @@ export function connect(iface: Interface, dialect: Dialect, options: ConnectOpti
 	}
 
 	/** A successful answer in one piece. */
-	async function whole(method: DescMethod, own: DescMethod, answer: HttpAnswer): Promise<Payload> {
+	async function whole(call: Call, own: DescMethod, answer: HttpAnswer): Promise<Payload> {
 		const bytes = await readAll(answer.body, options.maxMessage);
 		const isEmpty = own.output.typeName === "google.protobuf.Empty";
 		if (answer.status === 204 || bytes.length === 0) {
-			if (isEmpty) return read(method, { text: "{}", value: {} });
+			if (isEmpty) return read(call, { text: "{}", value: {} });
 			throw invalid("it is empty");
 		}
 		const type = mediaType(answer.header["content-type"]);
@@ -126,10 +127,10 @@ export function connect(iface: Interface, dialect: Dialect, options: ConnectOpti
 		const json = parsed(bytes, options.maxDepth);
 		if (!json) throw invalid("it is no JSON");
 		throwIfError(json.value);
-		return read(method, json.value === null && isEmpty ? { text: "{}", value: {} } : json);
+		return read(call, json.value === null && isEmpty ? { text: "{}", value: {} } : json);
 	}
 
-	async function* events(method: DescMethod, answer: HttpAnswer): AsyncGenerator<Payload, void, undefined> {
+	async function* events(call: Call, answer: HttpAnswer): AsyncGenerator<Payload, void, undefined> {
 		for await (const { data, event } of sseReader(answer.body, { maxEvent: options.maxMessage })) {
 			if (data === "") continue;
 			let json: JsonText | undefined;
@@ -141,7 +142,7 @@ export function connect(iface: Interface, dialect: Dialect, options: ConnectOpti
 			if (event === "error") throw dialect.errors.http.read(statusOf(json?.value), json?.value, {});
 			if (!json) throw invalid("an event is no JSON");
 			throwIfError(json.value);
-			yield read(method, json);
+			yield read(call, json);
 		}
 	}
 
@@ -151,9 +152,9 @@ export function connect(iface: Interface, dialect: Dialect, options: ConnectOpti
 		throw dialect.errors.http.read(statusOf(value), value, {});
 	}
 
-	function read(method: DescMethod, json: JsonText): Payload {
+	function read(call: Call, json: JsonText): Payload {
 		try {
-			const payload = dialect.http.readReply(method, json);
+			const payload = dialect.http.readReply(call.method, json, call.losses.add);
 			payload.message();
 			return payload;
 		} catch (error) {

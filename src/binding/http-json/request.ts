@@ -2,6 +2,7 @@
 import type { DescMethod, JsonObject } from "@bufbuild/protobuf";
 import type { Header } from "../../call/call.ts";
 import { A2AError } from "../../call/error.ts";
+import type { Loss } from "../../call/loss.ts";
 import type { Payload } from "../../call/payload.ts";
 import type { Dialect, JsonText } from "../../dialect/dialect.ts";
 import { fieldOf, type Route } from "../../schema/http-rule.ts";
@@ -19,6 +20,16 @@ export interface Served extends Route {
 	readonly fields: Fields;
 }
 
+/** What is known of a request before its body is read. */
+export interface Head {
+	readonly route: Served;
+	/** Decoded path variables by the fields' proto names. */
+	readonly variables: Readonly<Record<string, string>>;
+	readonly query: Query;
+	/** Told what the dialect cannot carry into the core. */
+	readonly loss: Loss;
+}
+
 export interface Read {
 	readonly request: Payload;
 	/** Query members that are no fields. */
@@ -28,13 +39,8 @@ export interface Read {
 const EMPTY: JsonText = Object.freeze({ text: "{}", value: Object.freeze({}) });
 
 /** Reads a request. Throws A2AError for whatever is wrong with it; the dialect may throw PayloadError. */
-export async function readRequest(
-	req: HttpRequest,
-	route: Served,
-	variables: Readonly<Record<string, string>>,
-	query: Query,
-	options: AttachOptions,
-): Promise<Read> {
+export async function readRequest(req: HttpRequest, head: Head, options: AttachOptions): Promise<Read> {
+	const { route, variables, query } = head;
 	const body = route.body === "" ? undefined : await readJson(req, options);
 	// A body was not asked for, but may be there.
 	if (route.body === "" && hasBody(req)) discard(req, options.maxMessage);
@@ -44,7 +50,7 @@ export async function readRequest(
 		route.body === "*" ? (body ?? EMPTY) : readParts(route, variables, query, body),
 	);
 	return {
-		request: route.dialect.http.readRequest(route.core, wire),
+		request: route.dialect.http.readRequest(route.core, wire, head.loss),
 		query: otherMembers(query.members, route.body === "*" ? undefined : route.fields),
 	};
 }

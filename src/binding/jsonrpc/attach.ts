@@ -1,15 +1,17 @@
 /** JSON-RPC towards clients: POST on the agent's root, one request per body. */
 import type { ServerResponse } from "node:http";
 import { type Handler, isStream, type Reply } from "../../call/call.ts";
-import { A2AError } from "../../call/error.ts";
+import { A2AError, wouldLose } from "../../call/error.ts";
+import { Losses } from "../../call/loss.ts";
 import { open, single } from "../../call/stream.ts";
 import type { Dialect } from "../../dialect/dialect.ts";
 import { readBody } from "../../wire/body.ts";
 import { mediaType, toHeader } from "../../wire/header.ts";
 import { queryMembers } from "../../wire/query.ts";
-import { sseWriter } from "../../wire/sse.ts";
+import { type SseWriter, sseWriter } from "../../wire/sse.ts";
 import type { Attachment, AttachOptions, HttpRequest, HttpResponse, Target } from "../binding.ts";
-import { begin, type Session } from "../serve.ts";
+import { begin, replyHeader, type Session } from "../serve.ts";
+import { type Document, documentsOf, serveDocument } from "./document.ts";
 import { readRequest, writeError, writeResult } from "./envelope.ts";
 
 const ORIGIN = "JSONRPC";
@@ -17,10 +19,12 @@ const ORIGIN = "JSONRPC";
 export function attach(handler: Handler, dialects: readonly Dialect[], options: AttachOptions): Attachment {
 	const [newest] = dialects;
 	if (!newest) throw new Error("the JSON-RPC binding needs at least one dialect");
+	const documents = documentsOf(dialects);
 	return {
 		http(req, res, target) {
-			if (target.path !== "/") return false;
-			void serve(req, res, target).catch((error: unknown) => {
+			const document = target.path === "/" ? undefined : documents.get(target.path);
+			if (target.path !== "/" && !document) return false;
+			void (document ? serveOther(document, req, res, target) : serve(req, res, target)).catch((error: unknown) => {
 				options.report(error, { id: target.id, method: "" });
 				res.destroy();
 			});
@@ -28,22 +32,34 @@ export function attach(handler: Handler, dialects: readonly Dialect[], options: 
 		},
 	};
 
+	async function serveOther(document: Document, req: HttpRequest, res: HttpResponse, target: Target): Promise<void> {
+		let gone = () => {};
+		const { status, text, header } = await serveDocument(document, req, target, ORIGIN, handler, options, (session) => {
+			gone = () => session.abandon();
+			res.on("close", gone);
+		});
+		res.off("close", gone);
+		send(res, status, text, header);
+	}
+
 	async function serve(req: HttpRequest, res: HttpResponse, target: Target): Promise<void> {
 		let id = "null";
 		let dialect: Dialect = newest as Dialect;
 		let session: Session | undefined;
+		const losses = new Losses();
 		const gone = () => session?.abandon();
 		try {
 			checkRequest(req);
 			const body = await readBody(req, { max: options.maxMessage, timeout: options.bodyTimeout });
 			const envelope = readRequest(body, options.maxDepth, dialects);
 			id = envelope.id;
-			const request = envelope.read();
+			const request = await envelope.read((taskId, versions) => options.recognise(target.agent, taskId, versions));
 			dialect = request.dialect;
 			session = begin(
 				{
 					method: request.method,
-					request: dialect.rpc.readRequest(request.method, request.params),
+					request: dialect.rpc.readRequest(request.method, request.params, losses.add),
+					losses,
 					target,
 					header: toHeader(req.headers),
 					query: queryMembers(target.query),
@@ -57,8 +73,8 @@ export function attach(handler: Handler, dialects: readonly Dialect[], options: 
 			if (isStream(call.method)) {
 				await stream(res, reply, id, dialect, session);
 			} else {
-				const result = dialect.rpc.writeReply(call.method, await single(reply));
-				send(res, 200, writeResult(id, result.text), reply.header);
+				const result = dialect.rpc.writeReply(call.method, await single(reply), losses.add);
+				send(res, 200, writeResult(id, result.text), replyHeader(reply.header, losses));
 			}
 		} catch (thrown) {
 			const error = session ? session.fail(thrown) : A2AError.from(thrown);
@@ -79,17 +95,24 @@ export function attach(handler: Handler, dialects: readonly Dialect[], options: 
 		session: Session,
 	): Promise<void> {
 		const { messages } = await open(reply);
-		const sse = sseWriter(res, { keepAlive: options.keepAlive, header: reply.header });
+		const { method, losses } = session.call;
+		let sse: SseWriter | undefined;
 		try {
 			for await (const message of messages) {
-				await sse.send(writeResult(id, dialect.rpc.writeReply(session.call.method, message).text));
+				const { text } = dialect.rpc.writeReply(method, message, losses.add);
+				losses.check(wouldLose);
+				// After the first message, so that the header tells what it lost.
+				sse ??= sseWriter(res, { keepAlive: options.keepAlive, header: replyHeader(reply.header, losses) });
+				const sent = sse.send(writeResult(id, text));
+				if (sent) await sent;
 				if (sse.closed) return;
 			}
 		} catch (thrown) {
+			if (!sse) throw thrown;
 			await sse.send(writeError(id, dialect.errors.rpc.write(session.fail(thrown))));
-		} finally {
-			sse.end();
 		}
+		sse ??= sseWriter(res, { keepAlive: options.keepAlive, header: reply.header });
+		sse.end();
 	}
 }
 

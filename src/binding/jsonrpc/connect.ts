@@ -1,7 +1,6 @@
 /** JSON-RPC towards the agent: POST on its interface URL, answers and events read back. */
-import type { DescMethod } from "@bufbuild/protobuf";
 import { type Call, type Header, isStream, type Reply } from "../../call/call.ts";
-import { A2AError, errors } from "../../call/error.ts";
+import { A2AError, errors, wouldLose } from "../../call/error.ts";
 import { type Payload, PayloadError } from "../../call/payload.ts";
 import type { Dialect, JsonText } from "../../dialect/dialect.ts";
 import { mediaType, pick } from "../../wire/header.ts";
@@ -9,6 +8,7 @@ import { type HttpAnswer, httpClient, readAll } from "../../wire/http-client.ts"
 import { appendQuery } from "../../wire/query.ts";
 import { sseReader } from "../../wire/sse.ts";
 import type { ConnectOptions, Interface, Upstream } from "../binding.ts";
+import { fetchDocument } from "./document.ts";
 import { type Response, readResponse, writeRequest } from "./envelope.ts";
 
 const REPLY_HEADER = ["www-authenticate", "retry-after", "cache-control", "etag"] as const;
@@ -18,14 +18,21 @@ export function connect(iface: Interface, dialect: Dialect, options: ConnectOpti
 	const client = httpClient(url, options);
 	const path = url.pathname + url.search;
 	const named = [...REPLY_HEADER, dialect.extensionsHeader];
+	const documents = new Map([...(dialect.documents ?? [])].map(([path, method]) => [method, path]));
 	let lastId = 0;
 
 	return { handler, close: () => client.close() };
 
 	async function handler(call: Call): Promise<Reply> {
 		const name = dialect.rpcName(call.method);
-		if (name === undefined) throw new A2AError("UNSUPPORTED_OPERATION");
+		if (name === undefined) {
+			const document = documents.get(call.method);
+			if (document !== undefined) return fetchDocument(call, document, url, dialect, client, options);
+			throw new A2AError("UNSUPPORTED_OPERATION", { message: "The agent's protocol version has no such operation" });
+		}
 		const stream = isStream(call.method);
+		const params = dialect.rpc.writeRequest(call.method, call.request, call.losses.add);
+		call.losses.check(wouldLose);
 		lastId = (lastId % Number.MAX_SAFE_INTEGER) + 1;
 		const answer = await client.request({
 			method: "POST",
@@ -36,20 +43,20 @@ export function connect(iface: Interface, dialect: Dialect, options: ConnectOpti
 				"content-type": "application/json",
 				accept: stream ? "text/event-stream, application/json" : "application/json",
 			},
-			body: writeRequest(lastId, name, dialect.rpc.writeRequest(call.method, call.request).text),
+			body: writeRequest(lastId, name, params.text),
 			signal: call.signal,
 			stream,
 		});
 		const header = pick(answer.header, named);
 		if (stream && answer.status < 400 && mediaType(answer.header["content-type"]) === "text/event-stream") {
-			return { header, messages: events(call.method, answer) };
+			return { header, messages: events(call, answer) };
 		}
-		const payload = await whole(call.method, answer);
+		const payload = await whole(call, answer);
 		return { header, messages: stream ? once(payload) : [payload] };
 	}
 
 	/** An answer in one piece. Throws what it says if it says an error. */
-	async function whole(method: DescMethod, answer: HttpAnswer): Promise<Payload> {
+	async function whole(call: Call, answer: HttpAnswer): Promise<Payload> {
 		const body = await readAll(answer.body, options.maxMessage);
 		let response: Response | undefined;
 		try {
@@ -60,10 +67,10 @@ export function connect(iface: Interface, dialect: Dialect, options: ConnectOpti
 		if (response && "error" in response) throw withStatus(dialect.errors.rpc.read(response.error), answer);
 		if (answer.status >= 300) throw dialect.errors.http.read(answer.status, undefined, answer.header);
 		if (!response) throw unreadable(answer.header);
-		return read(method, response.result);
+		return read(call, response.result);
 	}
 
-	async function* events(method: DescMethod, answer: HttpAnswer): AsyncIterable<Payload> {
+	async function* events(call: Call, answer: HttpAnswer): AsyncIterable<Payload> {
 		for await (const event of sseReader(answer.body, { maxEvent: options.maxMessage })) {
 			if (event.data === "") continue;
 			let response: Response | undefined;
@@ -77,13 +84,13 @@ export function connect(iface: Interface, dialect: Dialect, options: ConnectOpti
 					message: "The agent sent an event that is no JSON-RPC response",
 				});
 			if ("error" in response) throw dialect.errors.rpc.read(response.error);
-			yield read(method, response.result);
+			yield read(call, response.result);
 		}
 	}
 
-	function read(method: DescMethod, result: JsonText): Payload {
+	function read(call: Call, result: JsonText): Payload {
 		try {
-			const payload = dialect.rpc.readReply(method, result);
+			const payload = dialect.rpc.readReply(call.method, result, call.losses.add);
 			payload.message();
 			return payload;
 		} catch (error) {

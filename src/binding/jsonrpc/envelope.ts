@@ -14,8 +14,11 @@ export interface Request {
 /** What can be said of a request before it is understood: `id` is raw JSON text, "null" until known. */
 export interface Envelope {
 	readonly id: string;
-	read(): Request;
+	read(recognise: Recognise): Promise<Request>;
 }
+
+/** Which of these versions a method of several is meant in, by the task the request is about. */
+export type Recognise = (taskId: string, versions: readonly string[]) => Promise<string | undefined>;
 
 const NO_PARAMS: JsonText = { text: "{}", value: {} };
 
@@ -34,14 +37,14 @@ export function readRequest(body: Buffer, maxDepth: number, dialects: readonly D
 	const id = idValue === undefined || !isId(idValue) ? "null" : (raw.get("id") ?? "null");
 	return {
 		id,
-		read() {
+		async read(recognise) {
 			if (value["jsonrpc"] !== "2.0") throw invalid('Member "jsonrpc" must be "2.0"');
 			if (idValue === undefined) throw invalid('Member "id" is required: notifications are not supported');
 			if (!isId(idValue)) throw invalid('Member "id" must be a string, a number or null');
 			const name = value["method"];
 			if (typeof name !== "string") throw invalid('Member "method" must be a string');
-			const found = resolve(name, dialects);
 			const params = value["params"];
+			const found = await resolve(name, params, dialects, recognise);
 			if (params === undefined || params === null) return { ...found, params: NO_PARAMS };
 			if (typeof params !== "object" || Array.isArray(params)) {
 				throw new A2AError("INVALID_PARAMS", { message: 'Invalid parameters: "params" must be an object' });
@@ -59,12 +62,25 @@ function invalid(message: string): A2AError {
 	return new A2AError("INVALID_REQUEST", { message });
 }
 
-function resolve(name: string, dialects: readonly Dialect[]): { dialect: Dialect; method: DescMethod } {
+async function resolve(
+	name: string,
+	params: JsonValue | undefined,
+	dialects: readonly Dialect[],
+	recognise: Recognise,
+): Promise<{ dialect: Dialect; method: DescMethod }> {
+	const candidates: { dialect: Dialect; method: DescMethod }[] = [];
 	for (const dialect of dialects) {
 		const method = dialect.rpcMethod(name);
-		if (method) return { dialect, method };
+		if (method) candidates.push({ dialect, method });
 	}
-	throw new A2AError("METHOD_NOT_FOUND", { message: `Method not found: ${JSON.stringify(name.slice(0, 64))}` });
+	const [first] = candidates;
+	if (!first)
+		throw new A2AError("METHOD_NOT_FOUND", { message: `Method not found: ${JSON.stringify(name.slice(0, 64))}` });
+	if (candidates.length === 1) return first;
+	const id = typeof params === "object" && params !== null && !Array.isArray(params) ? params["id"] : undefined;
+	const versions = candidates.map((c) => c.dialect.version);
+	const version = typeof id === "string" ? await recognise(id, versions) : undefined;
+	return candidates.find((c) => c.dialect.version === version) ?? first;
 }
 
 /** A response with a result, both as raw JSON text. */

@@ -69,6 +69,8 @@ export const documents: ReadonlyMap<string, DescMethod> = new Map([
 
 export const v0_3: Dialect = {
 	version: "0.3",
+	bindings: ["JSONRPC", "HTTP+JSON", "GRPC"],
+	served: true,
 	traits: { clientIds: false, taskFirst: false, messages: true, liveOnly: false, noHistory: false, configIds: false },
 	service: V03Service,
 	errata: [
@@ -105,5 +107,6 @@ export const v0_3: Dialect = {
 export const v0_2: Dialect = {
 	...v0_3,
 	version: "0.2",
+	served: false,
 	rpcName: (core) => (core === A2AService.method.getExtendedAgentCard ? undefined : toRpc.get(core)),
 };

@@ -23,6 +23,8 @@ const byName: ReadonlyMap<string, DescMethod> = new Map(A2AService.methods.map((
 
 export const v1: Dialect = {
 	version: "1.0",
+	bindings: ["JSONRPC", "HTTP+JSON", "GRPC"],
+	served: true,
 	traits: { clientIds: false, taskFirst: true, messages: true, liveOnly: true, noHistory: true, configIds: true },
 	service: A2AService,
 	// The annotation says GET, the prose and the official clients POST (Z1): serve both, call POST first.

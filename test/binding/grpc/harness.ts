@@ -16,6 +16,7 @@ import { A2AService, SendMessageRequestSchema, StreamResponseSchema } from "../.
 import type { AttachOptions, ConnectOptions, HttpHandler, StreamHandler } from "../../../src/binding/binding.ts";
 import { grpc } from "../../../src/binding/grpc/index.ts";
 import { anonymous, type Call, type Handler } from "../../../src/call/call.ts";
+import { Losses } from "../../../src/call/loss.ts";
 import type { Payload } from "../../../src/call/payload.ts";
 import { v1 } from "../../../src/dialect/v1/index.ts";
 import { fromMessage } from "../../../src/schema/payload.ts";
@@ -32,6 +33,8 @@ export const attachOptions: AttachOptions = {
 	keepAlive: 0,
 	bodyTimeout: 5000,
 	unaryTimeout: 0,
+	lost: () => {},
+	recognise: async () => undefined,
 	report: (error) => reports.push(error),
 };
 export const connectOptions: ConnectOptions = {
@@ -151,6 +154,7 @@ export function call(method: DescMethod, request: Payload, init: Partial<Call> =
 		query: {},
 		principal: anonymous,
 		origin: { binding: "TEST", version: "1.0" },
+		losses: new Losses(),
 		id: "id-1",
 		signal: new AbortController().signal,
 		...init,

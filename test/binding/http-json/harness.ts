@@ -17,6 +17,8 @@ export const attachOptions: AttachOptions = {
 	bodyTimeout: 2000,
 	unaryTimeout: 5000,
 	report: () => {},
+	lost: () => {},
+	recognise: async () => undefined,
 };
 
 export const connectOptions: ConnectOptions = {
