@@ -41,7 +41,6 @@ export interface AttachOptions {
 	readonly bodyTimeout: number;
 	/** Upper bound for a unary call, milliseconds; 0 = none. A client's own deadline may be shorter. */
 	readonly unaryTimeout: number;
-	/** Where to tell what the client is not told: errors with their cause. */
 	/** Told at the end of a call whose translation lost something (`call.losses`). */
 	readonly lost: (call: Call) => void;
 	/**
@@ -49,6 +48,7 @@ export interface AttachOptions {
 	 * Undefined = nothing is known; the first counts.
 	 */
 	readonly recognise: (agent: string, taskId: string, versions: readonly string[]) => Promise<string | undefined>;
+	/** Where to tell what the client is not told: errors with their cause. */
 	readonly report: (error: unknown, call: { readonly id: string; readonly method: string }) => void;
 }
 

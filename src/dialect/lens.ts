@@ -159,11 +159,6 @@ function isEmpty(value: JsonValue): boolean {
 	return typeof value === "object" && value !== null && Object.keys(value).length === 0;
 }
 
-/** `{a, b}` of an object, and the rest. */
-export function pick(object: JsonObject, ...members: readonly string[]): JsonObject {
-	return Object.fromEntries(Object.entries(object).filter(([name]) => members.includes(name)));
-}
-
 /** Reports every member that is not among those the older form has a place for. */
 export function lostBut(object: JsonObject, at: At, ...members: readonly string[]): void {
 	for (const name of Object.keys(object))

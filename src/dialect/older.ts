@@ -1,7 +1,7 @@
 /** What v0.1, v0.2 and v0.3 JSON have in common: parts told apart by a discriminator, states, roles, times, webhooks (dialects.md §9, §10, §13). */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { pointer } from "../call/loss.ts";
-import { type At, isObject, type Lens, misfit, names, record, same } from "./lens.ts";
+import { type At, isObject, type Lens, lost, lostBut, misfit, names, record, same, step } from "./lens.ts";
 
 /** Metadata keys under which a member without counterpart rides (dialects.md §16). */
 export const CARRIED = {
@@ -34,27 +34,30 @@ export const state: Lens = names(STATES, { lifted: "TASK_STATE_UNSPECIFIED", low
 
 const RFC3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/;
 
-/** ISO 8601 as older peers write it (lower case, blank for T, no zone, microseconds) into RFC 3339; without a zone it is UTC. */
+/** ISO 8601 as older peers write it (lower case, blank for T, no zone, offsets) into RFC 3339 in UTC; without a zone it is UTC. */
 export const timestamp: Lens = {
 	lift(value, at) {
-		if (typeof value === "string") {
-			if (RFC3339.test(value)) return value;
-			let text = value
-				.trim()
-				.toUpperCase()
-				.replace(/^(\d{4}-\d\d-\d\d) /, "$1T")
-				.replace(/\s+/g, "");
-			text = text.replace(/([+-]\d\d)(\d\d)$/, "$1:$2");
-			if (/^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(text) && !/(Z|[+-]\d\d:\d\d)$/.test(text)) text += "Z";
-			if (RFC3339.test(text)) return text;
-			const time = Date.parse(text);
-			if (!Number.isNaN(time)) return new Date(time).toISOString();
-		}
-		at.loss(at.path, "is not a time");
-		return undefined;
+		const time = typeof value === "string" ? utc(value) : undefined;
+		if (time === undefined) at.loss(at.path, "is not a time");
+		return time;
 	},
-	lower: (value) => value,
+	lower: same.lower,
 };
+
+function utc(written: string): string | undefined {
+	let text = written
+		.trim()
+		.toUpperCase()
+		.replace(/^(\d{4}-\d\d-\d\d) /, "$1T")
+		.replace(/([+-]\d\d)(\d\d)$/, "$1:$2");
+	if (/^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(text) && !/(Z|[+-]\d\d:\d\d)$/.test(text)) text += "Z";
+	const time = Date.parse(text.replace(/\.\d+/, ""));
+	if (Number.isNaN(time)) return undefined;
+	if (!RFC3339.test(text)) return new Date(Date.parse(text)).toISOString();
+	// Only the offset is worked in: fractions stay as fine as they came.
+	const [fraction = ""] = /\.\d+/.exec(text) ?? [];
+	return text.endsWith("Z") ? text : `${new Date(time).toISOString().slice(0, 19)}${fraction}Z`;
+}
 
 /** `metadata` with more in it. */
 export function withMetadata(target: JsonObject, more: JsonObject): void {
@@ -101,38 +104,63 @@ export function part(discriminator: "kind" | "type"): Lens {
 	};
 }
 
+/** Names that mean something in a part of the core, and nothing in an older one. */
+const FOREIGN: ReadonlySet<string> = new Set(["text", "raw", "url", "data", "file", "filename", "mediaType"]);
+
+/** An older part's own members: those of other kinds are not carried along, the unknown ones are. */
+export function ownMembers(part: JsonObject, at: At, ...own: readonly string[]): JsonObject {
+	const result: JsonObject = {};
+	for (const [key, value] of Object.entries(part)) {
+		if (value === null || key === "__proto__") continue;
+		if (key === "metadata") {
+			const metadata = struct.lift(value, step(at, key));
+			if (metadata !== undefined) result[key] = metadata;
+		} else if (own.includes(key)) continue;
+		else if (FOREIGN.has(key)) at.loss(pointer(at.path, key), "is not a member of this kind of part");
+		else result[key] = value;
+	}
+	return result;
+}
+
 function liftText(rest: JsonObject, at: At): JsonObject {
 	if (typeof rest["text"] !== "string") throw misfit(at, "must have a string member text");
-	return unfold(dropNulls(rest));
+	return unfold({ text: rest["text"], ...ownMembers(rest, at, "text") });
 }
 
 function liftData(rest: JsonObject, at: At): JsonObject {
 	if (!("data" in rest)) throw misfit(at, "must have a member data");
-	const part: JsonObject = dropNulls(rest);
-	part["data"] = rest["data"] ?? null;
+	return unwrapData({ data: rest["data"] ?? null, ...ownMembers(rest, at, "data") });
+}
+
+/** Data that was wrapped because the older form has objects only, taken out again. */
+export function unwrapData(part: JsonObject): JsonObject {
 	const { [CARRIED.dataWrapped]: wrapped } = takeMetadata(part, CARRIED.dataWrapped);
-	const data = part["data"];
+	const { data } = part;
 	if (wrapped === true && isObject(data) && "value" in data) part["data"] = data["value"] ?? null;
 	return unfold(part);
 }
 
 function liftFile(rest: JsonObject, at: At): JsonObject {
-	const { file, ...others } = rest;
+	const { file } = rest;
 	if (!isObject(file)) throw misfit(at, "must have an object member file");
-	const part: JsonObject = dropNulls(others);
-	const { bytes, uri, name, mimeType, ...unknown } = file;
+	const part: JsonObject = ownMembers(rest, at, "file");
+	const inner = step(at, "file");
+	const { bytes, uri, name, mimeType } = file;
+	const content = typeof bytes === "string" ? "bytes" : "uri";
 	if (typeof bytes === "string") part["raw"] = bytes;
 	else if (typeof uri === "string") part["url"] = uri;
-	else throw misfit({ ...at, path: pointer(at.path, "file") }, "must have a string member bytes or uri");
+	else throw misfit(inner, "must have a string member bytes or uri");
 	if (typeof name === "string" && name !== "") part["filename"] = name;
 	if (typeof mimeType === "string" && mimeType !== "") part["mediaType"] = mimeType;
-	for (const key of Object.keys(unknown))
-		if (unknown[key] !== null) at.loss(pointer(pointer(at.path, "file"), key), "has no counterpart");
+	for (const key of Object.keys(file)) {
+		if (key === content || ((key === "name" || key === "mimeType") && typeof file[key] === "string")) continue;
+		lost(file, inner, "has no counterpart", key);
+	}
 	return part;
 }
 
 /** The inverse of what lowerPart folds into metadata. */
-function unfold(part: JsonObject): JsonObject {
+export function unfold(part: JsonObject): JsonObject {
 	const taken = takeMetadata(part, CARRIED.mediaType, CARRIED.filename);
 	const { [CARRIED.mediaType]: mediaType, [CARRIED.filename]: filename } = taken;
 	if (typeof filename === "string") part["filename"] = filename;
@@ -143,8 +171,9 @@ function unfold(part: JsonObject): JsonObject {
 /** The media type that a data part has without saying so. */
 const JSON_TYPE = "application/json";
 
-function lowerPart(core: JsonObject, discriminator: string, at: At): JsonObject {
+function lowerPart(core: JsonObject, discriminator: string, at: At): JsonObject | undefined {
 	const { text, raw, url, data, metadata, filename, mediaType } = core;
+	lostBut(core, at, "text", "raw", "url", "data", "metadata", "filename", "mediaType");
 	const carried = metadata === undefined ? {} : { metadata };
 	if (raw !== undefined || url !== undefined) {
 		const content = raw === undefined ? { uri: url as JsonValue } : { bytes: raw };
@@ -154,6 +183,10 @@ function lowerPart(core: JsonObject, discriminator: string, at: At): JsonObject 
 			...(mediaType !== undefined && { mimeType: mediaType }),
 		};
 		return { [discriminator]: "file", file, ...carried };
+	}
+	if (data === undefined && text === undefined) {
+		at.loss(at.path, "is a kind of part the older version does not know");
+		return undefined;
 	}
 	const part: JsonObject =
 		data === undefined
@@ -170,12 +203,6 @@ function lowerPart(core: JsonObject, discriminator: string, at: At): JsonObject 
 	return part;
 }
 
-function dropNulls(object: JsonObject): JsonObject {
-	const result: JsonObject = {};
-	for (const [key, value] of Object.entries(object)) if (value !== null) result[key] = value;
-	return result;
-}
-
 /** `schemes` (a list) ↔ `scheme`: the first is kept, the others are reported (as the SDKs keep it). */
 export const authentication: Lens = record(
 	{ credentials: ["credentials"] },
@@ -183,8 +210,10 @@ export const authentication: Lens = record(
 		handled: ["scheme"],
 		consumed: ["schemes"],
 		lifted(core, older, at) {
-			const schemes = Array.isArray(older["schemes"]) ? older["schemes"] : [];
+			const given = older["schemes"];
+			const schemes = Array.isArray(given) ? given : typeof given === "string" ? [given] : [];
 			if (typeof schemes[0] === "string") core["scheme"] = schemes[0];
+			else lost(older, at, "is not a list of names", "schemes");
 			for (let i = 1; i < schemes.length; i++) at.loss(`${at.path}/schemes/${i}`, "only one scheme can be kept");
 		},
 		lowered(older, core) {
@@ -194,11 +223,35 @@ export const authentication: Lens = record(
 	},
 );
 
-/** PushNotificationConfig of the older versions ↔ the flat config of v1.0, without the task it belongs to. */
-export const webhook: Lens = record(
-	{ id: ["id"], url: ["url"], token: ["token"], authentication: ["authentication", authentication] },
-	{ handled: ["taskId", "tenant"] },
-);
+const WEBHOOK = {
+	id: ["id"],
+	url: ["url"],
+	token: ["token"],
+	authentication: ["authentication", authentication],
+} as const;
+
+/** PushNotificationConfig of the older versions ↔ the flat config inside a v1.0 send: the task is the send's own. */
+export const inlineWebhook: Lens = record(WEBHOOK, {
+	handled: ["taskId", "tenant"],
+	lowered: (_older, core, at) => lost(core, at, "has no counterpart", "taskId", "tenant"),
+});
+
+/** The same of a stored config, whose task the caller translates. */
+export const webhook: Lens = record(WEBHOOK, {
+	handled: ["taskId", "tenant"],
+	lowered: (_older, core, at) => lost(core, at, "has no counterpart", "tenant"),
+});
+
+/** v1.0 has an id on every stored config; peers that know none have one per task, so the task's name is its (as the SDKs do). */
+export function withConfigId(core: JsonObject): JsonObject {
+	return core["id"] === undefined && core["taskId"] !== undefined ? { ...core, id: core["taskId"] } : core;
+}
+
+/** Requests that name a tenant: the older versions have none. */
+export const noTenant = {
+	handled: ["tenant"],
+	lowered: (_older: JsonObject, core: JsonObject, at: At) => lost(core, at, "has no counterpart", "tenant"),
+} as const;
 
 /** Struct-typed members: objects only. */
 export const struct: Lens = {

@@ -1,7 +1,17 @@
 /** v0.3 and v0.2 JSON-RPC shapes (`kind`, lower-case states and roles) ↔ v1.0 ProtoJSON (dialects.md §3, §8, §9, §11). */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { type At, isObject, type Lens, list, misfit, record } from "../lens.ts";
-import { part, role, state, struct, timestamp, webhook } from "../older.ts";
+import { type At, isObject, type Lens, list, lost, lostBut, misfit, record, step } from "../lens.ts";
+import {
+	inlineWebhook,
+	noTenant,
+	part,
+	role,
+	state,
+	struct,
+	timestamp,
+	webhook,
+	withConfigId,
+} from "../older.ts";
 import { card } from "./card.ts";
 
 export const message: Lens = record(
@@ -110,11 +120,12 @@ function bare(members: Readonly<Record<string, readonly [kind: string, lens: Len
 			return inner === undefined ? {} : { [known.core]: inner };
 		},
 		lower(value, at) {
-			const [core, inner] = Object.entries(value as JsonObject)[0] ?? [];
+			const object = value as JsonObject;
+			const core = Object.keys(members).find((name) => object[name] !== undefined);
 			const known = core === undefined ? undefined : members[core];
-			if (core === undefined || inner === undefined || !known)
-				throw misfit(at, "holds nothing that this version knows");
-			return known[1].lower(inner, { path: `${at.path}/${core}`, loss: at.loss });
+			if (core === undefined || !known) throw misfit(at, "holds nothing that this version knows");
+			lostBut(object, at, core);
+			return known[1].lower(object[core] ?? {}, step(at, core));
 		},
 	};
 }
@@ -130,7 +141,7 @@ function guessKind(value: JsonObject): string | undefined {
 const configuration: Lens = record(
 	{
 		acceptedOutputModes: ["acceptedOutputModes"],
-		taskPushNotificationConfig: ["pushNotificationConfig", webhook],
+		taskPushNotificationConfig: ["pushNotificationConfig", inlineWebhook],
 		historyLength: ["historyLength"],
 	},
 	{
@@ -148,19 +159,23 @@ const configuration: Lens = record(
 	},
 );
 
-const configKey: Lens = record(
-	{ taskId: ["id"], id: ["pushNotificationConfigId"] },
-	{ handled: ["tenant"], consumed: ["metadata"] },
-);
+/** Older clients may send metadata on any request; v1.0 has it on few. */
+const noMetadata = {
+	...noTenant,
+	consumed: ["metadata"],
+	lifted: (_core: JsonObject, older: JsonObject, at: At) =>
+		lost(older, at, "has no counterpart on this request", "metadata"),
+} as const;
 
+const configKey: Lens = record({ taskId: ["id"], id: ["pushNotificationConfigId"] }, noMetadata);
+
+/** `{taskId, pushNotificationConfig}` ↔ the flat config. */
 const taskConfig: Lens = {
 	lift(value, at) {
 		if (!isObject(value)) throw misfit(at, "must be an object");
-		const { taskId, pushNotificationConfig, ...unknown } = value;
-		const inner = webhook.lift(pushNotificationConfig ?? {}, {
-			path: `${at.path}/pushNotificationConfig`,
-			loss: at.loss,
-		}) as JsonObject;
+		const { taskId, pushNotificationConfig, metadata: _metadata, ...unknown } = value;
+		lost(value, at, "has no counterpart on this request", "metadata");
+		const inner = webhook.lift(pushNotificationConfig ?? {}, step(at, "pushNotificationConfig")) as JsonObject;
 		return { ...unknown, ...inner, ...(typeof taskId === "string" && { taskId }) };
 	},
 	lower(value, at) {
@@ -168,28 +183,32 @@ const taskConfig: Lens = {
 		return { taskId: core["taskId"] ?? "", pushNotificationConfig: webhook.lower(core, at) as JsonObject };
 	},
 };
+const storedConfig: Lens = {
+	lift: (value, at) => withConfigId(taskConfig.lift(value, at) as JsonObject),
+	lower: taskConfig.lower,
+};
 
 const unwrap = (value: JsonValue, name: string): JsonValue[] => {
 	const inner = isObject(value) ? value[name] : value;
 	return Array.isArray(inner) ? inner : [];
 };
 
-const dropTenant = { handled: ["tenant"] } as const;
-/** Older clients may send metadata on any request; v1.0 has it on few. */
-function withoutMetadata(_core: JsonObject, older: JsonObject, at: At): void {
-	if (isObject(older["metadata"])) at.loss(`${at.path}/metadata`, "has no counterpart on this request");
-}
-const noMetadata = { ...dropTenant, consumed: ["metadata"], lifted: withoutMetadata } as const;
-
 /** Params by the name of the core's request type. */
 export const requests: Readonly<Record<string, Lens>> = {
 	SendMessageRequest: record(
 		{ message: ["message", message], configuration: ["configuration", configuration], metadata: ["metadata", struct] },
-		dropTenant,
+		noTenant,
 	),
 	GetTaskRequest: record({ id: ["id"], historyLength: ["historyLength"] }, noMetadata),
-	CancelTaskRequest: record({ id: ["id"], metadata: ["metadata", struct] }, dropTenant),
-	SubscribeToTaskRequest: record({ id: ["id"] }, { ...noMetadata, consumed: ["metadata", "historyLength"] }),
+	CancelTaskRequest: record({ id: ["id"], metadata: ["metadata", struct] }, noTenant),
+	SubscribeToTaskRequest: record(
+		{ id: ["id"] },
+		{
+			...noMetadata,
+			consumed: ["metadata", "historyLength"],
+			lifted: (_core, older, at) => lost(older, at, "has no counterpart on this request", "metadata", "historyLength"),
+		},
+	),
 	TaskPushNotificationConfig: taskConfig,
 	GetTaskPushNotificationConfigRequest: configKey,
 	ListTaskPushNotificationConfigsRequest: record({ taskId: ["id"] }, noMetadata),
@@ -207,11 +226,16 @@ export const replies: Readonly<Record<string, Lens>> = {
 		artifactUpdate: ["artifact-update", artifactUpdate],
 	}),
 	Task: task,
-	TaskPushNotificationConfig: taskConfig,
+	TaskPushNotificationConfig: storedConfig,
 	ListTaskPushNotificationConfigsResponse: {
-		lift: (value, at) => ({ configs: list(taskConfig).lift(unwrap(value, "configs"), at) ?? [] }),
-		lower: (value, at) =>
-			list(taskConfig).lower(unwrap(value, "configs"), { path: `${at.path}/configs`, loss: at.loss }),
+		// A bare array, or wrapped as on the other transports.
+		lift: (value, at) => ({
+			configs: list(storedConfig).lift(unwrap(value, "configs"), Array.isArray(value) ? at : step(at, "configs")) ?? [],
+		}),
+		lower(value, at) {
+			lostBut(value as JsonObject, at, "configs");
+			return list(storedConfig).lower(unwrap(value, "configs"), step(at, "configs"));
+		},
 	},
 	AgentCard: card,
 	// Deletions answer null.

@@ -296,4 +296,3 @@ function shown(task: Task, historyLength: number | undefined): Task {
 	if (historyLength === undefined) return task;
 	return { ...task, history: historyLength === 0 ? [] : task.history.slice(-historyLength) };
 }
-

@@ -44,7 +44,15 @@ export function protoCodec(old: boolean, named = true): Codec {
 		const { bytes, uri, name, mime, metadata } = part;
 		if (!old) {
 			const { text: words, data } = part;
-			return defined({ text: words, data, raw: bytes, url: uri, filename: name, mediaType: mime, metadata }) as JsonObject;
+			return defined({
+				text: words,
+				data,
+				raw: bytes,
+				url: uri,
+				filename: name,
+				mediaType: mime,
+				metadata,
+			}) as JsonObject;
 		}
 		const more = named ? metadata : undefined;
 		if (part.text !== undefined) return defined({ text: part.text, metadata: more }) as JsonObject;
@@ -216,7 +224,9 @@ export function protoCodec(old: boolean, named = true): Codec {
 					contextId: message.contextId,
 					// No presence in v0.3: a configuration without `blocking` says false.
 					wait: old ? (present ? configuration["blocking"] === true : undefined) : now === undefined ? undefined : !now,
-					historyLength: old ? number(configuration["historyLength"]) || undefined : number(configuration["historyLength"]),
+					historyLength: old
+						? number(configuration["historyLength"]) || undefined
+						: number(configuration["historyLength"]),
 					modes: configuration["acceptedOutputModes"] as string[] | undefined,
 					hook: hook && (old ? readHook(hook) : readConfig(hook).hook),
 					metadata: struct(json["metadata"]),
@@ -251,8 +261,11 @@ export function protoCodec(old: boolean, named = true): Codec {
 			if (status) {
 				const { taskId, contextId } = status;
 				const state = status.status.state;
-				const final = old && state !== "working" && state !== "submitted" && state !== "auth-required" ? true : undefined;
-				return { statusUpdate: defined({ taskId, contextId, status: writeStatus(status.status), final }) as JsonObject };
+				const final =
+					old && state !== "working" && state !== "submitted" && state !== "auth-required" ? true : undefined;
+				return {
+					statusUpdate: defined({ taskId, contextId, status: writeStatus(status.status), final }) as JsonObject,
+				};
 			}
 			if (!artifact) return {};
 			const { taskId, contextId, append, last } = artifact;
@@ -291,7 +304,9 @@ export function protoCodec(old: boolean, named = true): Codec {
 			if (!value["artifactUpdate"]) throw new Error(`an answer without a known member: ${JSON.stringify(json)}`);
 			const event = object(value["artifactUpdate"]);
 			const artifact = readArtifact(object(event["artifact"]));
-			return { artifact: { ...ids(event), artifact, append: event["append"] === true, last: event["lastChunk"] === true } };
+			return {
+				artifact: { ...ids(event), artifact, append: event["append"] === true, last: event["lastChunk"] === true },
+			};
 		},
 	};
 }

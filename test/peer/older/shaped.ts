@@ -9,8 +9,8 @@ import {
 	defined,
 	type Hook,
 	type Message,
-	object,
 	type Operation,
+	object,
 	type Part,
 	type Said,
 	type State,
@@ -255,7 +255,14 @@ export const typeCodec: Codec = {
 		if (said) {
 			const body = writeMessage(said, "type");
 			const pushNotification = hook && writeHook(hook);
-			return defined({ id, sessionId: contextId, message: body, historyLength, pushNotification, metadata }) as JsonObject;
+			return defined({
+				id,
+				sessionId: contextId,
+				message: body,
+				historyLength,
+				pushNotification,
+				metadata,
+			}) as JsonObject;
 		}
 		if (ask.op === "pushCreate") return { id, pushNotificationConfig: hook ? writeHook(hook) : {} };
 		return defined({ id, historyLength, metadata }) as JsonObject;
