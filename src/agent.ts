@@ -1,6 +1,7 @@
 /** One agent behind the gateway: its card kept fresh, its connection kept open, and what the core needs to know of both. */
+import type { DescMethod } from "@bufbuild/protobuf";
 import type { Interface, Upstream } from "./binding/binding.ts";
-import type { Call } from "./call/call.ts";
+import type { Call, Handler } from "./call/call.ts";
 import { A2AError } from "./call/error.ts";
 import { explainChoice } from "./card/choose.ts";
 import { credentialNames, selectCredentials } from "./card/credentials.ts";
@@ -9,7 +10,7 @@ import { offers, project, redactor, type Serialised, serialise } from "./card/pr
 import { fileSource, httpSource, type Source } from "./card/source.ts";
 import type { AgentConfig, Config } from "./config/config.ts";
 import type { Log } from "./config/log.ts";
-import type { Connection } from "./core/relay.ts";
+import { Again, type Connection } from "./core/relay.ts";
 import { type AgentView, capabilitiesOf } from "./core/view.ts";
 import { bindingNamed, bindings, dialectOf, dialects } from "./registry.ts";
 
@@ -17,6 +18,8 @@ export interface Agent {
 	readonly name: string;
 	/** Begins to look for the agent. `base` is the public URL of its mount point. */
 	start(base: URL): void;
+	/** The first attempt to find it is over, whatever came of it. */
+	readonly settled: Promise<void>;
 	/** The connection in use. Throws UNAVAILABLE while there is none. */
 	connection(): Connection;
 	/** The card as the gateway serves it; undefined while there is none. */
@@ -43,6 +46,9 @@ export function createAgent(config: AgentConfig, general: Config, log: Log, chan
 	let link: Link | undefined;
 	let base: URL | undefined;
 	let misses = 0;
+	/** What the agent said in the version its card names, while older ones are tried. */
+	let refusal: A2AError | undefined;
+	const settled = Promise.withResolvers<void>();
 	const source = sourceOf(config, general);
 	const about = { agent: config.name };
 
@@ -59,6 +65,7 @@ export function createAgent(config: AgentConfig, general: Config, log: Log, chan
 			log.info(`card read from ${kept.loaded.from}\n${explainChoice(kept.choice)}`, about);
 			misses = 0;
 			use(kept, kept.choice.chosen);
+			settled.resolve();
 			changed();
 		},
 		onState: (state) => {
@@ -66,7 +73,10 @@ export function createAgent(config: AgentConfig, general: Config, log: Log, chan
 			else log.warn(`agent not ready: ${state.reason}`, about);
 			changed();
 		},
-		report: (error) => log.debug("card not loaded", { ...about, error }),
+		report: (error) => {
+			settled.resolve();
+			log.debug("card not loaded", { ...about, error });
+		},
 	});
 
 	function use(kept: Kept, iface: Interface): void {
@@ -85,9 +95,49 @@ export function createAgent(config: AgentConfig, general: Config, log: Log, chan
 				});
 		const view = viewOf(kept, iface, base, config, general);
 		const card = serialise(view.project(kept.reading.json), kept.changed);
-		link = { connection: { view, handler: upstream.handler }, upstream, iface, card };
+		link = { connection: { view, handler: adapting(kept, iface, upstream.handler) }, upstream, iface, card };
 		if (before && !same)
 			void before.upstream.close().catch((error: unknown) => log.debug("connection not closed", { ...about, error }));
+	}
+
+	/**
+	 * A card that says 1.0 while the wire is older is a frequent fault. Until an interface has answered once, an
+	 * answer that does not know the method lets the older versions be tried: nothing was done yet.
+	 */
+	function adapting(kept: Kept, iface: Interface, handler: Handler): Handler {
+		let proven = false;
+		return async (call) => {
+			if (proven) return handler(call);
+			try {
+				const reply = await handler(call);
+				proven = true;
+				refusal = undefined;
+				if (iface.version !== kept.choice.chosen.version) {
+					log.warn(
+						`the card says ${kept.choice.chosen.version}, the agent speaks ${iface.version}: worked around`,
+						about,
+					);
+				}
+				return reply;
+			} catch (thrown) {
+				const error = A2AError.from(thrown);
+				if (!knowsNoMethod(error, iface)) {
+					proven = error.reason !== "UNAVAILABLE";
+					throw error;
+				}
+				refusal ??= error;
+				const next = older(iface, call.method);
+				log.warn(`the agent does not know the methods of ${iface.version} at ${iface.url}`, about);
+				if (general.strict || !next) {
+					const said = refusal;
+					refusal = undefined;
+					if (iface.version !== kept.choice.chosen.version) use(kept, kept.choice.chosen);
+					throw said;
+				}
+				use(kept, next);
+				throw new Again();
+			}
+		};
 	}
 
 	return {
@@ -95,6 +145,7 @@ export function createAgent(config: AgentConfig, general: Config, log: Log, chan
 		get ready() {
 			return link !== undefined && cards.state.ready;
 		},
+		settled: settled.promise,
 		start(publicBase) {
 			base = publicBase;
 			cards.start();
@@ -129,6 +180,31 @@ export function createAgent(config: AgentConfig, general: Config, log: Log, chan
 	};
 }
 
+/** The agent answered, and what it said is that it has no such method or route. */
+function knowsNoMethod(error: A2AError, iface: Interface): boolean {
+	switch (error.reason) {
+		case "METHOD_NOT_FOUND":
+		case "METHOD_NOT_ALLOWED":
+		case "UNIMPLEMENTED":
+			return true;
+		case "NOT_FOUND":
+			// A bare 404; in gRPC the same word is about a task.
+			return iface.binding === "HTTP+JSON";
+		default:
+			return false;
+	}
+}
+
+/** The same interface under the next older version that has this binding and this operation. */
+function older(iface: Interface, method: DescMethod): Interface | undefined {
+	const at = dialects.findIndex((d) => d.version === iface.version);
+	const next = dialects.slice(at + 1).find((d) => {
+		const has = iface.binding === "JSONRPC" ? d.rpcName(method) : d.ownMethod(method);
+		return d.served && d.bindings.includes(iface.binding) && has !== undefined;
+	});
+	return next && { ...iface, version: next.version };
+}
+
 function sameInterface(a: Interface, b: Interface): boolean {
 	return a.url === b.url && a.binding === b.binding && a.version === b.version && a.tenant === b.tenant;
 }
@@ -150,7 +226,8 @@ function viewOf(kept: Kept, iface: Interface, base: URL, config: AgentConfig, ge
 	};
 	const offered = offers({
 		bindings,
-		versions: ["1.0", "0.3"],
+		// Clients that name their own tasks know no list of interfaces.
+		dialects: dialects.filter((d) => d.served && !d.traits.clientIds),
 		base,
 		preferred: iface.binding,
 	});

@@ -1,5 +1,6 @@
 /** The command line: picks a command, runs it, and turns its outcome into an exit code: 0, 2 for usage and configuration, 1 for the rest. */
-import { commands, type Exit, later } from "./cli/commands.ts";
+import type { Exit } from "./cli/command.ts";
+import { commands, later } from "./cli/commands.ts";
 import { fail, out, warn } from "./cli/output.ts";
 import { version } from "./cli/version.ts";
 import { ConfigError, columns, suggestion } from "./config/index.ts";

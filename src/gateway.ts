@@ -14,7 +14,7 @@ import { clientIds, clientTaskKey } from "./core/client-ids.ts";
 import { continuity } from "./core/continuity.ts";
 import { forward } from "./core/forward.ts";
 import { checkExtensions, checkVersion } from "./core/negotiate.ts";
-import { relay } from "./core/relay.ts";
+import { Again, relay } from "./core/relay.ts";
 import { strict } from "./core/strict.ts";
 import { operationsOf } from "./core/types.ts";
 import { validate } from "./core/validate.ts";
@@ -129,6 +129,8 @@ export async function startGateway(config: Config, { log }: { readonly log: Log 
 		tls: config.tls !== undefined,
 	});
 	for (const agent of agents.values()) agent.start(base);
+	// The first look for the agents decides whether calls can be served at once; an absent one is not waited for long.
+	await Promise.race([Promise.all([...agents.values()].map((a) => a.settled)), delay(PATIENCE)]);
 
 	let closed: Promise<void> | undefined;
 	return {
@@ -144,6 +146,15 @@ export async function startGateway(config: Config, { log }: { readonly log: Log 
 			return closed;
 		},
 	};
+}
+
+/** Longest wait for agents before the gateway says that it listens, milliseconds. */
+const PATIENCE = 5_000;
+
+function delay(ms: number): Promise<void> {
+	return new Promise((resolve) => {
+		setTimeout(resolve, ms).unref();
+	});
 }
 
 /** The one chain every call goes through, whatever binding it came by and whatever its agent speaks. */
@@ -175,6 +186,13 @@ function createCore(agents: ReadonlyMap<string, Agent>, store: Store): Handler {
 			(call, error) => agentOf(call).unreachable(call, error),
 		),
 	);
-	// A middleware may throw at once; callers get a rejected promise all the same.
-	return async (call) => chained(call);
+	return async (call) => {
+		for (let tries = 0; ; tries++) {
+			try {
+				return await chained(call);
+			} catch (error) {
+				if (!(error instanceof Again) || tries >= dialects.length) throw error;
+			}
+		}
+	};
 }

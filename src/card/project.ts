@@ -15,8 +15,8 @@ import { isObject, list, member, snakeCase, text } from "./document.ts";
 
 export interface OfferOptions {
 	readonly bindings: readonly Pick<Binding, "name" | "publicUrl">[];
-	/** Dialect versions served, newest first. */
-	readonly versions: readonly string[];
+	/** Dialects served, newest first, and the names of the bindings each has. */
+	readonly dialects: readonly { readonly version: string; readonly bindings: readonly string[] }[];
 	/** Public base URL of the agent's mount point. */
 	readonly base: URL;
 	/** The binding that comes first: the agent's own preference. Default: the order given. */
@@ -26,16 +26,18 @@ export interface OfferOptions {
 }
 
 /** The AgentInterfaces the gateway offers: one per version and binding, the preferred binding first within each version. */
-export function offers({ bindings, versions, base, preferred, tenant }: OfferOptions): readonly JsonObject[] {
+export function offers({ bindings, dialects, base, preferred, tenant }: OfferOptions): readonly JsonObject[] {
 	const first = bindings.filter((b) => b.name === preferred);
 	const ordered = [...first, ...bindings.filter((b) => b.name !== preferred)];
-	return versions.flatMap((protocolVersion) =>
-		ordered.map((binding) => ({
-			url: binding.publicUrl(base),
-			protocolBinding: binding.name,
-			protocolVersion,
-			...(tenant && { tenant }),
-		})),
+	return dialects.flatMap((dialect) =>
+		ordered
+			.filter((binding) => dialect.bindings.includes(binding.name))
+			.map((binding) => ({
+				url: binding.publicUrl(base),
+				protocolBinding: binding.name,
+				protocolVersion: dialect.version,
+				...(tenant && { tenant }),
+			})),
 	);
 }
 

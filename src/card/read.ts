@@ -3,6 +3,8 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { list, member, text } from "./document.ts";
 import { normalVersion } from "./endpoint.ts";
 import { CardError } from "./error.ts";
+import { v0_1Shape } from "./read-v0_1.ts";
+import { v0_2Shape, v0_3Shape } from "./read-v0_3.ts";
 import { v1Shape } from "./read-v1.ts";
 import type { Contents, Shape } from "./shape.ts";
 
@@ -18,7 +20,7 @@ export interface Reading extends Contents {
 }
 
 /** Newest first: of a hybrid card, the newest part counts. */
-export const shapes: readonly Shape[] = [v1Shape];
+export const shapes: readonly Shape[] = [v1Shape, v0_3Shape, v0_2Shape, v0_1Shape];
 
 export interface ReadOptions {
 	/** For the operator: which card it is. */

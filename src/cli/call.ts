@@ -11,7 +11,7 @@ import { duration } from "../config/kind.ts";
 import { ValueError } from "../config/problem.ts";
 import { bindings, dialects } from "../registry.ts";
 import { fromValue } from "../schema/payload.ts";
-import type { Command } from "./commands.ts";
+import type { Command } from "./command.ts";
 import { sendMethod } from "./methods.ts";
 import { endWithReader, out, warn } from "./output.ts";
 import { Printer } from "./print.ts";

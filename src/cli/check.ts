@@ -1,6 +1,6 @@
 /** `check FILE`: validates a configuration file, every mistake with its line. */
 import { ConfigError, checkFile, readArgs } from "../config/index.ts";
-import type { Command } from "./commands.ts";
+import type { Command } from "./command.ts";
 import { out } from "./output.ts";
 
 export const check: Command = {

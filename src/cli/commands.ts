@@ -1,13 +1,5 @@
 /** The commands by name. Loaded when used: `check` needs no gRPC, and starts faster without. */
-
-export type Exit = 0 | 1 | 2;
-
-export interface Command {
-	/** The text of COMMAND --help. */
-	help(): string;
-	/** Runs it. ConfigError thrown = exit code 2, anything else 1. */
-	run(argv: readonly string[]): Promise<Exit>;
-}
+import type { Command } from "./command.ts";
 
 interface Entry {
 	readonly args: string;

@@ -10,7 +10,7 @@ import { capabilitiesOf } from "../core/view.ts";
 import { v1 } from "../dialect/v1/index.ts";
 import { bindings } from "../registry.ts";
 import { fromValue } from "../schema/payload.ts";
-import type { Command } from "./commands.ts";
+import type { Command } from "./command.ts";
 import { clean, endWithReader, out } from "./output.ts";
 import { agentUrl, binding, find, protocol } from "./target.ts";
 

@@ -2,7 +2,7 @@
 import { request as http } from "node:http";
 import { request as https } from "node:https";
 import { readArgs } from "../config/index.ts";
-import type { Command } from "./commands.ts";
+import type { Command } from "./command.ts";
 import { out } from "./output.ts";
 
 const TIMEOUT = 3_000;

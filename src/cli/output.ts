@@ -1,7 +1,7 @@
 /** What people see: results on standard output, everything else on standard error, errors in one line. */
 import { A2AError } from "../call/error.ts";
 import { ConfigError } from "../config/index.ts";
-import type { Exit } from "./commands.ts";
+import type { Exit } from "./command.ts";
 
 export function out(text: string): void {
 	process.stdout.write(`${text}\n`);

@@ -10,7 +10,7 @@ import {
 	withAgents,
 } from "../config/index.ts";
 import type { Demo } from "../demo/index.ts";
-import type { Command, Exit } from "./commands.ts";
+import type { Command, Exit } from "./command.ts";
 import { explain, out, warn } from "./output.ts";
 
 export const serve: Command = {

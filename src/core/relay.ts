@@ -10,6 +10,13 @@ export interface Connection {
 	readonly handler: Handler;
 }
 
+/** Thrown when the connection has changed under a call that did nothing yet: the call starts over. */
+export class Again extends A2AError {
+	constructor() {
+		super("UNAVAILABLE", { message: "The connection to the agent was changed" });
+	}
+}
+
 /**
  * `current` gives the connection in use or throws UNAVAILABLE. `unreachable` is told when a call found
  * nobody there, so that the agent is looked for again.
@@ -25,6 +32,7 @@ export function relay(
 			return await handler(request === call.request ? call : { ...call, request });
 		} catch (thrown) {
 			const error = A2AError.from(thrown);
+			if (error instanceof Again) throw error;
 			if (error.reason === "UNAVAILABLE") unreachable(call, error);
 			throw error;
 		}

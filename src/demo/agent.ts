@@ -1,171 +1,150 @@
-/** The bundled demo agent's behaviour: it reports on a text, as a task, in memory (A2A v1.0 §3.1, all operations). */
+/** The bundled demo agent's behaviour: it reports on a text, as a task, in memory (A2A v0.3 §7, the JSON-RPC methods and their `kind` shapes). */
 import { randomUUID } from "node:crypto";
-import { type DescMessage, type JsonObject, type MessageShape, toJson } from "@bufbuild/protobuf";
-import { timestampMs } from "@bufbuild/protobuf/wkt";
-import {
-	type A2AService,
-	type Message,
-	MessageSchema,
-	TaskPushNotificationConfigSchema,
-	TaskState,
-	TaskStateSchema,
-} from "../../gen/lf/a2a/v1/a2a_pb.ts";
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { type Task, Tasks } from "./tasks.ts";
 
-/** What becomes a JSON-RPC error: its code, and the reason of its ErrorInfo where A2A has one. */
+/** What becomes a JSON-RPC error (v0.3 §8). */
 export class DemoError extends Error {
 	readonly code: number;
-	readonly reason: string | undefined;
-	constructor(code: number, reason: string | undefined, message: string) {
+	constructor(code: number, message: string) {
 		super(message);
 		this.code = code;
-		this.reason = reason;
 	}
 }
 
-const notFound = (what: string) => new DemoError(-32001, "TASK_NOT_FOUND", `No such ${what}`);
-const invalid = (text: string) => new DemoError(-32602, undefined, text);
-const unsupported = (text: string) => new DemoError(-32004, "UNSUPPORTED_OPERATION", text);
+const notFound = () => new DemoError(-32001, "Task not found");
+const notCancelable = () => new DemoError(-32002, "Task cannot be canceled");
+const unsupported = (text: string) => new DemoError(-32004, text);
+const contentType = () => new DemoError(-32005, "Incompatible content types: this agent understands text only");
+const invalid = (text: string) => new DemoError(-32602, `Invalid parameters: ${text}`);
 
-type Methods = (typeof A2AService)["method"];
+/** A method answers with its result, or with the results of its events. */
+export type Method = (params: JsonObject) => JsonValue | Promise<JsonValue> | AsyncGenerator<JsonObject, void>;
 
-/** One function for each operation, from the typed request to the ProtoJSON of the reply or of the stream's events. */
-export type Operations = {
-	readonly [K in keyof Methods]: (
-		request: MessageShape<Methods[K]["input"]>,
-	) => Methods[K]["methodKind"] extends "unary" ? JsonObject | Promise<JsonObject> : AsyncIterable<JsonObject>;
-};
+const MAX_HOOKS = 20;
 
-const MAX_CONFIGS = 20;
-
-/** @param pace milliseconds between the events of a streamed task */
-export function createAgent(pace = 100): Operations {
+/**
+ * The methods by name.
+ * @param pace milliseconds between the events of a streamed task
+ * @param extendedCard the card for those who may see more
+ */
+export function createAgent(pace: number, extendedCard: () => JsonObject): ReadonlyMap<string, Method> {
 	const tasks = new Tasks();
-	const configs = new WeakMap<Task, Map<string, JsonObject>>();
 
-	const find = (id: string): Task => {
+	const find = (id: JsonValue | undefined): Task => {
+		if (typeof id !== "string") throw invalid("the task's id must be a string");
 		const task = tasks.get(id);
-		if (!task) throw notFound("task");
+		if (!task) throw notFound();
 		return task;
-	};
-	const configsOf = (id: string): Map<string, JsonObject> => {
-		const task = find(id);
-		const own = configs.get(task) ?? new Map<string, JsonObject>();
-		configs.set(task, own);
-		return own;
-	};
-	const store = (id: string, taskId: string, config: MessageShape<typeof TaskPushNotificationConfigSchema>) => {
-		const own = configsOf(taskId);
-		if (own.size >= MAX_CONFIGS && !own.has(id)) throw invalid(`a task holds at most ${MAX_CONFIGS} configurations`);
-		const stored = { ...json(TaskPushNotificationConfigSchema, config), id, taskId };
-		own.set(id, stored);
-		return stored;
 	};
 
 	/** A new task for a message, at work. */
-	const start = (request: MessageShape<Methods["sendMessage"]["input"]>, step: number): Task => {
-		const { message, configuration } = request;
-		if (!message) throw invalid("message must be set");
-		if (message.messageId === "") throw invalid("message.messageId must be set");
-		if (message.parts.length === 0) throw invalid("message.parts must hold at least one part");
-		history(configuration?.historyLength);
-		if (message.taskId !== "") {
-			find(message.taskId);
+	const start = (params: JsonObject, step: number): Task => {
+		const message = object(params["message"], "message");
+		const { messageId, role, kind, parts, taskId } = message;
+		if (kind !== "message") throw invalid('message.kind must be "message"');
+		if (typeof messageId !== "string" || messageId === "") throw invalid("message.messageId must be set");
+		if (role !== "user") throw invalid('message.role must be "user"');
+		if (!Array.isArray(parts) || parts.length === 0) throw invalid("message.parts must hold at least one part");
+		const text = parts.map(textOf).join("\n");
+		if (taskId !== undefined) {
+			find(taskId);
 			throw unsupported("This agent takes one message for a task; send a new one without taskId");
 		}
-		const text = textOf(message);
-		const contextId = message.contextId || randomUUID();
-		const task = tasks.open(contextId, (id) => ({
-			...json(MessageSchema, message),
-			role: "ROLE_USER",
-			taskId: id,
-			contextId,
-		}));
-		const hook = configuration?.taskPushNotificationConfig;
-		if (hook) store(hook.id || randomUUID(), task.id, hook);
+		const hook = configuration(params)["pushNotificationConfig"];
+		if (hook !== undefined) checkHook(object(hook, "configuration.pushNotificationConfig"));
+		const contextId = typeof message["contextId"] === "string" ? message["contextId"] : randomUUID();
+		const task = tasks.open(contextId, (id) => ({ ...message, taskId: id, contextId }));
+		if (hook !== undefined) store(task, object(hook, "configuration.pushNotificationConfig"));
 		void work(task, text, step);
 		return task;
 	};
 
-	return {
-		async sendMessage(request) {
-			const task = start(request, 0);
-			const { returnImmediately, historyLength } = request.configuration ?? {};
-			if (!returnImmediately) await task.finished;
-			return { task: task.view(historyLength, true) };
+	const methods: Readonly<Record<string, Method>> = {
+		async "message/send"(params) {
+			const { blocking } = configuration(params);
+			const length = history(configuration(params));
+			const task = start(params, 0);
+			if (blocking !== false) await task.finished;
+			return task.view(length);
 		},
-		sendStreamingMessage: (request) => start(request, pace).watch(request.configuration?.historyLength),
-		subscribeToTask(request) {
-			const task = find(request.id);
-			if (task.done) throw unsupported("The task has ended");
-			return task.watch(undefined);
+		"message/stream"(params) {
+			const length = history(configuration(params));
+			const task = start(params, pace);
+			return task.watch(task.view(length));
 		},
-		getTask(request) {
-			history(request.historyLength);
-			return find(request.id).view(request.historyLength, true);
+		"tasks/get": (params) => find(params["id"]).view(history(params)),
+		"tasks/cancel"(params) {
+			const task = find(params["id"]);
+			if (task.done) throw notCancelable();
+			task.enter("canceled");
+			return task.view(undefined);
 		},
-		cancelTask(request) {
-			const task = find(request.id);
-			if (task.done) throw new DemoError(-32002, "TASK_NOT_CANCELABLE", "The task has ended");
-			task.enter("TASK_STATE_CANCELED");
-			return task.view(undefined, true);
+		// What has been is not told again; who comes too late gets the task as it ended.
+		"tasks/resubscribe"(params) {
+			const task = find(params["id"]);
+			return task.done ? task.watch(task.view(undefined)) : task.watch();
 		},
-		listTasks(request) {
-			const { pageSize = 50, pageToken, status, contextId, statusTimestampAfter: after } = request;
-			history(request.historyLength);
-			if (pageSize < 1 || pageSize > 100) throw invalid("pageSize must be from 1 to 100");
-			if (!/^\d{0,9}$/.test(pageToken)) throw invalid("pageToken is not one of this agent's");
-			const state = TaskStateSchema.values.find(({ number }) => number === status)?.name;
-			if (state === undefined) throw invalid("status is not a state");
-			const found = tasks
-				.newestFirst()
-				.filter((task) => contextId === "" || task.contextId === contextId)
-				.filter((task) => status === TaskState.UNSPECIFIED || task.state === state)
-				.filter((task) => !after || task.time >= timestampMs(after));
-			const from = Number(pageToken);
-			const page = found.slice(from, from + pageSize);
-			return {
-				tasks: page.map((task) => task.view(request.historyLength, request.includeArtifacts === true)),
-				nextPageToken: from + page.length < found.length ? String(from + page.length) : "",
-				pageSize: page.length,
-				totalSize: found.length,
-			};
+		"tasks/pushNotificationConfig/set"(params) {
+			const task = find(params["taskId"]);
+			const hook = object(params["pushNotificationConfig"], "pushNotificationConfig");
+			checkHook(hook);
+			return store(task, hook);
 		},
-		createTaskPushNotificationConfig(request) {
-			if (!URL.canParse(request.url)) throw invalid("url must be an absolute URL");
-			return store(request.id || randomUUID(), request.taskId, request);
+		"tasks/pushNotificationConfig/get"(params) {
+			const task = find(params["id"]);
+			const { pushNotificationConfigId: id } = params;
+			const hook = typeof id === "string" ? task.hooks.get(id) : task.hooks.values().next().value;
+			if (!hook) throw notFound();
+			return { taskId: task.id, pushNotificationConfig: hook };
 		},
-		getTaskPushNotificationConfig(request) {
-			const config = configsOf(request.taskId).get(request.id);
-			if (!config) throw notFound("push notification configuration");
-			return config;
+		"tasks/pushNotificationConfig/list"(params) {
+			const task = find(params["id"]);
+			return [...task.hooks.values()].map((hook) => ({ taskId: task.id, pushNotificationConfig: hook }));
 		},
-		listTaskPushNotificationConfigs: (request) => ({ configs: [...configsOf(request.taskId).values()] }),
-		deleteTaskPushNotificationConfig(request) {
-			configsOf(request.taskId).delete(request.id);
-			return {};
+		"tasks/pushNotificationConfig/delete"(params) {
+			find(params["id"]).hooks.delete(String(params["pushNotificationConfigId"]));
+			return null;
 		},
-		getExtendedAgentCard() {
-			throw unsupported("This agent has no extended card");
-		},
+		"agent/getAuthenticatedExtendedCard": extendedCard,
 	};
+	return new Map(Object.entries(methods));
 }
 
-/** The ProtoJSON of a message that is an object there, as all of A2A's are. */
-function json<T extends DescMessage>(type: T, message: MessageShape<T>): JsonObject {
-	return toJson(type, message) as JsonObject;
+/** Without an id of its own a configuration has the task's. */
+function store(task: Task, hook: JsonObject): JsonObject {
+	const id = typeof hook["id"] === "string" && hook["id"] !== "" ? hook["id"] : task.id;
+	if (task.hooks.size >= MAX_HOOKS && !task.hooks.has(id))
+		throw invalid(`a task holds at most ${MAX_HOOKS} configurations`);
+	const stored = { ...hook, id };
+	task.hooks.set(id, stored);
+	return { taskId: task.id, pushNotificationConfig: stored };
 }
 
-function history(length: number | undefined): void {
-	if (length !== undefined && length < 0) throw invalid("historyLength must not be negative");
+function checkHook({ url }: JsonObject): void {
+	if (typeof url !== "string" || !URL.canParse(url)) throw invalid("url must be an absolute URL");
 }
 
-function textOf(message: Message): string {
-	const texts = message.parts.map(({ content }) => {
-		if (content.case === "text") return content.value;
-		throw new DemoError(-32005, "CONTENT_TYPE_NOT_SUPPORTED", "This agent understands text only");
-	});
-	return texts.join("\n");
+function configuration(params: JsonObject): JsonObject {
+	return params["configuration"] === undefined ? {} : object(params["configuration"], "configuration");
+}
+
+function history({ historyLength: length }: JsonObject): number | undefined {
+	if (length === undefined || (Number.isInteger(length) && Number(length) >= 0)) return length as number | undefined;
+	throw invalid("historyLength must be a whole number, not negative");
+}
+
+function object(value: JsonValue | undefined, name: string): JsonObject {
+	if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
+	throw invalid(`${name} must be an object`);
+}
+
+function textOf(part: JsonValue): string {
+	const { kind, text } = object(part, "each of message.parts");
+	if (kind === "file" || kind === "data") throw contentType();
+	if (kind !== "text" || typeof text !== "string")
+		throw invalid("each of message.parts must have a kind and its content");
+	return text;
 }
 
 /** Two chunks of one artifact, then the end. "slow ..." takes half a minute, so that it can be watched and canceled. */
@@ -178,15 +157,15 @@ async function work(task: Task, text: string, step: number): Promise<void> {
 	];
 	const seconds = /^slow\b/i.test(text) ? 15 : 0;
 	await task.pause(step);
-	task.enter("TASK_STATE_WORKING");
+	task.enter("working");
 	for (const [i, chunk] of chunks.entries()) {
 		for (let second = 0; second < seconds && !task.done; second++) {
 			await task.pause(1000);
-			task.enter("TASK_STATE_WORKING");
+			task.enter("working");
 		}
 		await task.pause(step);
 		task.append(chunk, i === chunks.length - 1);
 	}
 	await task.pause(step);
-	task.enter("TASK_STATE_COMPLETED");
+	task.enter("completed");
 }

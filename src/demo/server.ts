@@ -1,12 +1,14 @@
-/** The bundled demo agent's only binding: JSON-RPC with SSE over node:http, and its card (A2A v1.0 §8.2, §9). */
+/** The bundled demo agent's only binding: JSON-RPC with SSE over node:http, and its card (A2A v0.3 §3.2.1, §3.3, §5). */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { type DescMethod, fromJson, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
-import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.ts";
-import { createAgent, DemoError, type Operations } from "./agent.ts";
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { createAgent, DemoError, type Method } from "./agent.ts";
 
 const MAX_BODY = 1 << 20;
+
+/** Where v0.3 looks for the card, and where its predecessors did. */
+const CARD_PATHS: readonly (string | undefined)[] = ["/.well-known/agent-card.json", "/.well-known/agent.json"];
 
 export interface Demo {
 	/** `http://127.0.0.1:PORT/`: base URL and JSON-RPC endpoint. */
@@ -23,11 +25,11 @@ export interface DemoOptions {
 
 /** Starts the agent on loopback. */
 export async function startDemo(options: DemoOptions = {}): Promise<Demo> {
-	const operations = createAgent(options.pace);
 	let url = "";
+	const methods = createAgent(options.pace ?? 100, () => extendedCard(url));
 	const server = createServer((req, res) => {
 		res.on("error", () => {});
-		answer(req, res, operations, url).catch((error: unknown) => {
+		answer(req, res, methods, url).catch((error: unknown) => {
 			if (res.headersSent) res.destroy();
 			else rpc(res, null, { error: describe(error) });
 		});
@@ -45,9 +47,11 @@ export async function startDemo(options: DemoOptions = {}): Promise<Demo> {
 	};
 }
 
-async function answer(req: IncomingMessage, res: ServerResponse, operations: Operations, url: string): Promise<void> {
+type Methods = ReadonlyMap<string, Method>;
+
+async function answer(req: IncomingMessage, res: ServerResponse, methods: Methods, url: string): Promise<void> {
 	const path = (req.url ?? "/").split("?", 1)[0];
-	if (path === "/.well-known/agent-card.json") {
+	if (CARD_PATHS.includes(path)) {
 		if (req.method !== "GET" && req.method !== "HEAD") return plain(res, 405, { allow: "GET, HEAD" });
 		res.writeHead(200, { "content-type": "application/json", "cache-control": "max-age=60" });
 		res.end(JSON.stringify(card(url)));
@@ -61,19 +65,23 @@ async function answer(req: IncomingMessage, res: ServerResponse, operations: Ope
 	try {
 		const envelope = parse(body);
 		id = envelope["id"] ?? null;
-		const version = req.headers["a2a-version"];
-		if (version !== "1.0") {
-			throw new DemoError(-32009, "VERSION_NOT_SUPPORTED", "This agent speaks A2A-Version 1.0 only");
+		const method = methods.get(String(envelope["method"]));
+		if (!method) throw new DemoError(-32601, "Method not found");
+		const params = envelope["params"] ?? {};
+		if (typeof params !== "object" || Array.isArray(params)) {
+			throw new DemoError(-32602, "Invalid parameters: params must be an object");
 		}
-		const method = A2AService.methods.find((candidate) => candidate.name === envelope["method"]);
-		if (!method) throw new DemoError(-32601, undefined, "Method not found");
-		const reply = await call(operations, method, envelope["params"] ?? {});
-		if (!(Symbol.asyncIterator in reply)) return rpc(res, id, { result: reply });
-		await stream(res, id, reply);
+		const result = await method(params);
+		if (isStream(result)) await stream(res, id, result);
+		else rpc(res, id, { result });
 	} catch (error) {
 		if (res.headersSent) throw error;
 		rpc(res, id, { error: describe(error) });
 	}
+}
+
+function isStream(result: JsonValue | AsyncGenerator<JsonObject, void>): result is AsyncGenerator<JsonObject, void> {
+	return typeof result === "object" && result !== null && Symbol.asyncIterator in result;
 }
 
 function parse(body: string): JsonObject {
@@ -81,45 +89,26 @@ function parse(body: string): JsonObject {
 	try {
 		envelope = JSON.parse(body) as JsonValue;
 	} catch {
-		throw new DemoError(-32700, undefined, "Invalid JSON payload");
+		throw new DemoError(-32700, "Invalid JSON payload");
 	}
 	const object = typeof envelope === "object" && envelope !== null && !Array.isArray(envelope) ? envelope : {};
 	if (object["jsonrpc"] !== "2.0" || typeof object["method"] !== "string") {
-		throw new DemoError(-32600, undefined, "Request payload validation error");
+		throw new DemoError(-32600, "Request payload validation error");
 	}
 	return object;
 }
 
-function call(operations: Operations, method: DescMethod, params: JsonValue): ReturnType<Operations[keyof Operations]> {
-	let request: unknown;
-	try {
-		request = fromJson(method.input, params, { ignoreUnknownFields: true });
-	} catch (error) {
-		throw new DemoError(
-			-32602,
-			undefined,
-			`Invalid parameters: ${error instanceof Error ? error.message : "not understood"}`,
-		);
-	}
-	// The protobuf edge: the descriptor decides the request's type and the operation together.
-	const operation = operations[method.localName as keyof Operations] as (
-		request: unknown,
-	) => ReturnType<Operations[keyof Operations]>;
-	return operation(request);
-}
-
-async function stream(res: ServerResponse, id: JsonValue, events: AsyncIterable<JsonObject>): Promise<void> {
-	const iterator = events[Symbol.asyncIterator]();
+async function stream(res: ServerResponse, id: JsonValue, events: AsyncGenerator<JsonObject, void>): Promise<void> {
 	// A watcher waits for the task's next event: a client that leaves must not make it wait for that.
 	const gone = new Promise<undefined>((resolve) => res.once("close", () => resolve(undefined)));
 	res.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-cache" });
 	for (;;) {
-		const next = await Promise.race([iterator.next(), gone]);
+		const next = await Promise.race([events.next(), gone]);
 		if (next === undefined || next.done) break;
 		const flowing = res.write(`data: ${JSON.stringify({ jsonrpc: "2.0", id, result: next.value })}\n\n`);
 		if (!flowing) await Promise.race([once(res, "drain"), gone]);
 	}
-	void iterator.return?.();
+	void events.return();
 	res.end();
 }
 
@@ -146,21 +135,21 @@ function plain(res: ServerResponse, status: number, header: Record<string, strin
 }
 
 function describe(error: unknown): JsonObject {
-	if (!(error instanceof DemoError)) return { code: -32603, message: "Internal error" };
-	const { code, message, reason } = error;
-	if (reason === undefined) return { code, message };
-	const info = { "@type": "type.googleapis.com/google.rpc.ErrorInfo", reason, domain: "a2a-protocol.org" };
-	return { code, message, data: [info] };
+	return error instanceof DemoError
+		? { code: error.code, message: error.message }
+		: { code: -32603, message: "Internal error" };
 }
 
 function card(url: string): JsonObject {
 	return {
+		protocolVersion: "0.3.0",
 		name: "Demo agent",
 		description:
 			'Reports on a text. "slow ..." takes half a minute, to be watched and canceled. Webhooks are stored, not called.',
 		version: "1.0.0",
-		supportedInterfaces: [{ url, protocolBinding: "JSONRPC", protocolVersion: "1.0" }],
-		capabilities: { streaming: true, pushNotifications: true },
+		url,
+		preferredTransport: "JSONRPC",
+		capabilities: { streaming: true, pushNotifications: true, stateTransitionHistory: false },
 		defaultInputModes: ["text/plain"],
 		defaultOutputModes: ["text/plain"],
 		skills: [
@@ -169,8 +158,22 @@ function card(url: string): JsonObject {
 				name: "Text report",
 				description: "Counts words and characters, finds the longest word, says it backwards.",
 				tags: ["text", "demo"],
-				examples: ["the quick brown fox", "slow and steady"],
+				examples: ["the quick brown fox"],
 			},
 		],
+		supportsAuthenticatedExtendedCard: true,
 	};
+}
+
+/** One skill more. It is no secret: this agent has no users. */
+function extendedCard(url: string): JsonObject {
+	const { skills, ...rest } = card(url);
+	const slow = {
+		id: "slow",
+		name: "Slow report",
+		description: "The same, in half a minute, for those who want to watch or cancel it.",
+		tags: ["text", "demo", "slow"],
+		examples: ["slow and steady"],
+	};
+	return { ...rest, skills: [...(skills as JsonObject[]), slow] };
 }

@@ -1,8 +1,8 @@
-/** The demo agent's tasks: a bounded store, and tasks that tell their watchers what happens (A2A v1.0 §3.5.2, §4.1). */
+/** The demo agent's tasks: a bounded store, and tasks that tell their watchers what happens (A2A v0.3 §6.1, §7.2). */
 import { randomUUID } from "node:crypto";
 import type { JsonObject } from "@bufbuild/protobuf";
 
-export type State = "TASK_STATE_SUBMITTED" | "TASK_STATE_WORKING" | "TASK_STATE_COMPLETED" | "TASK_STATE_CANCELED";
+export type State = "submitted" | "working" | "completed" | "canceled";
 
 const MAX_TASKS = 1000;
 
@@ -17,17 +17,13 @@ export class Tasks {
 		for (const [key, oldest] of this.#tasks) {
 			if (this.#tasks.size <= MAX_TASKS) break;
 			this.#tasks.delete(key);
-			oldest.enter("TASK_STATE_CANCELED");
+			oldest.enter("canceled");
 		}
 		return task;
 	}
 
 	get(id: string): Task | undefined {
 		return this.#tasks.get(id);
-	}
-
-	newestFirst(): Task[] {
-		return [...this.#tasks.values()].toReversed().toSorted((a, b) => b.time - a.time);
 	}
 }
 
@@ -36,9 +32,10 @@ export class Task {
 	readonly contextId: string;
 	/** Settles when the task has ended. */
 	readonly finished: Promise<void>;
-	state: State = "TASK_STATE_SUBMITTED";
-	/** Epoch milliseconds of the last state. */
-	time = Date.now();
+	/** PushNotificationConfig objects by their id, in the order they came. */
+	readonly hooks = new Map<string, JsonObject>();
+	#state: State = "submitted";
+	#time = new Date();
 	readonly #message: JsonObject;
 	readonly #parts: JsonObject[] = [];
 	readonly #watchers = new Set<(event: JsonObject) => void>();
@@ -55,30 +52,31 @@ export class Task {
 	}
 
 	get done(): boolean {
-		return this.state === "TASK_STATE_COMPLETED" || this.state === "TASK_STATE_CANCELED";
+		return this.#state === "completed" || this.#state === "canceled";
 	}
 
 	get #status(): JsonObject {
-		return { state: this.state, timestamp: new Date(this.time).toISOString() };
+		return { state: this.#state, timestamp: this.#time.toISOString() };
 	}
 
-	/** The task's ProtoJSON. */
-	view(historyLength: number | undefined, artifacts: boolean): JsonObject {
+	/** The task as JSON. @param historyLength most messages of its history; absent = all */
+	view(historyLength: number | undefined): JsonObject {
 		return {
+			kind: "task",
 			id: this.id,
 			contextId: this.contextId,
 			status: this.#status,
 			...(historyLength !== 0 && { history: [this.#message] }),
-			...(artifacts && this.#parts.length > 0 && { artifacts: [this.#artifact(this.#parts)] }),
+			...(this.#parts.length > 0 && { artifacts: [this.#artifact(this.#parts)] }),
 		};
 	}
 
 	/** A state entered; nothing once the task has ended. */
 	enter(state: State): void {
 		if (this.done) return;
-		this.state = state;
-		this.time = Date.now();
-		this.#tell({ statusUpdate: { taskId: this.id, contextId: this.contextId, status: this.#status } });
+		this.#state = state;
+		this.#time = new Date();
+		this.#tell({ kind: "status-update", status: this.#status, final: this.done });
 		if (!this.done) return;
 		this.#wake();
 		this.#finish();
@@ -87,16 +85,9 @@ export class Task {
 	/** One more piece of the report. */
 	append(text: string, last: boolean): void {
 		if (this.done) return;
-		const part = { text, mediaType: "text/plain" };
+		const part = { kind: "text", text };
 		const append = this.#parts.push(part) > 1;
-		const event = {
-			taskId: this.id,
-			contextId: this.contextId,
-			artifact: this.#artifact([part]),
-			append,
-			lastChunk: last,
-		};
-		this.#tell({ artifactUpdate: event });
+		this.#tell({ kind: "artifact-update", artifact: this.#artifact([part]), append, lastChunk: last });
 	}
 
 	/** Waits, but not beyond the task's end. */
@@ -112,9 +103,8 @@ export class Task {
 		});
 	}
 
-	/** The task as it is now, then what happens to it until its end. */
-	async *watch(historyLength: number | undefined): AsyncIterable<JsonObject> {
-		const events: JsonObject[] = [{ task: this.view(historyLength, true) }];
+	/** What happens to the task from now on, until its end. @param events what comes before that */
+	async *watch(...events: JsonObject[]): AsyncGenerator<JsonObject, void> {
 		let arrived: () => void = () => {};
 		const watcher = (event: JsonObject) => {
 			events.push(event);
@@ -142,6 +132,6 @@ export class Task {
 	}
 
 	#tell(event: JsonObject): void {
-		for (const watcher of this.#watchers) watcher(event);
+		for (const watcher of this.#watchers) watcher({ ...event, taskId: this.id, contextId: this.contextId });
 	}
 }

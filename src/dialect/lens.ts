@@ -162,5 +162,5 @@ function isEmpty(value: JsonValue): boolean {
 /** Reports every member that is not among those the older form has a place for. */
 export function lostBut(object: JsonObject, at: At, ...members: readonly string[]): void {
 	for (const name of Object.keys(object))
-		if (!members.includes(name)) lost(object, at, "has no counterpart in the older version", name);
+		if (!members.includes(name)) at.loss(pointer(at.path, name), "has no counterpart");
 }

@@ -17,7 +17,12 @@ const bindings = [
 function options(card: JsonObject, origins: readonly string[] = []): ProjectOptions {
 	const { interfaces } = read(card, { from: "test", base: undefined });
 	return {
-		offers: offers({ bindings, versions: ["1.0"], base, preferred: interfaces[0]?.binding }),
+		offers: offers({
+			bindings,
+			dialects: [{ version: "1.0", bindings: ["JSONRPC", "HTTP+JSON", "GRPC"] }],
+			base,
+			preferred: interfaces[0]?.binding,
+		}),
 		base,
 		interfaces: interfaces.map((i) => i.url),
 		origins,
@@ -26,7 +31,16 @@ function options(card: JsonObject, origins: readonly string[] = []): ProjectOpti
 
 describe("offers", () => {
 	it("puts the agent's binding first and has every binding in every version", () => {
-		const offered = offers({ bindings, versions: ["1.0", "0.3"], base, preferred: "GRPC", tenant: "bed" });
+		const offered = offers({
+			bindings,
+			dialects: [
+				{ version: "1.0", bindings: ["JSONRPC", "HTTP+JSON", "GRPC"] },
+				{ version: "0.3", bindings: ["JSONRPC", "HTTP+JSON", "GRPC"] },
+			],
+			base,
+			preferred: "GRPC",
+			tenant: "bed",
+		});
 		expect(offered.map((o) => `${o["protocolBinding"]} ${o["protocolVersion"]}`)).toEqual([
 			"GRPC 1.0",
 			"JSONRPC 1.0",
@@ -43,7 +57,9 @@ describe("offers", () => {
 		});
 	});
 	it("names no tenant unless there is one", () => {
-		expect(offers({ bindings, versions: ["1.0"], base })[0]).not.toHaveProperty("tenant");
+		expect(
+			offers({ bindings, dialects: [{ version: "1.0", bindings: ["JSONRPC", "HTTP+JSON", "GRPC"] }], base })[0],
+		).not.toHaveProperty("tenant");
 	});
 });
 

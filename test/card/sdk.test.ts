@@ -81,7 +81,7 @@ describe("the SDK's card", () => {
 			const bindings = [{ name: "JSONRPC", publicUrl: (b: URL) => b.href }];
 			const projected = project(loaded.json, {
 				base,
-				offers: offers({ bindings, versions: ["1.0"], base }),
+				offers: offers({ bindings, dialects: [{ version: "1.0", bindings: ["JSONRPC", "HTTP+JSON", "GRPC"] }], base }),
 				interfaces: reading.interfaces.map((i) => i.url),
 				origins: [loaded.from],
 			});

@@ -96,7 +96,7 @@ export const v0_3: Dialect = {
 	requestHeader: {},
 	extensionsHeader: "x-a2a-extensions",
 	rpc: textForm(rpc),
-	http: textForm(proto),
+	http: textForm(proto, own),
 	binary: binaryForm(proto, own),
 	errors: errorForms,
 	documents,

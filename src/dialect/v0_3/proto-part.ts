@@ -1,34 +1,45 @@
 /** v0.3 ProtoJSON parts: `{file: {fileWithUri}}`, `{data: {data}}` ↔ v1.0 parts; reads the `kind` shape too. */
 import type { JsonObject } from "@bufbuild/protobuf";
-import { isObject, type Lens, misfit } from "../lens.ts";
-import { CARRIED, part as kindPart, takeMetadata } from "../older.ts";
+import { isObject, type Lens, lost, misfit, step } from "../lens.ts";
+import { part as kindPart, ownMembers, unfold, unwrapData } from "../older.ts";
 
 const rpcPart = kindPart("kind");
+const FILE = new Set(["fileWithUri", "fileWithBytes", "mimeType", "name"]);
 
 export const part: Lens = {
 	lift(value, at) {
 		if (!isObject(value)) throw misfit(at, "must be an object");
-		if ("kind" in value) return rpcPart.lift(value, at);
-		const { file, data, ...rest } = value;
+		if (typeof value["kind"] === "string") return rpcPart.lift(value, at);
+		const { text, file, data } = value;
 		if (isObject(file)) {
-			const { fileWithUri, file_with_uri, fileWithBytes, file_with_bytes, mimeType, mime_type, name } = file;
-			const uri = fileWithUri ?? file_with_uri;
-			const content = uri === undefined ? { raw: fileWithBytes ?? file_with_bytes ?? "" } : { url: uri };
-			const mediaType = mimeType ?? mime_type;
-			return { ...rest, ...content, ...(mediaType && { mediaType }), ...(name && { filename: name }) };
+			const { fileWithUri, fileWithBytes, mimeType, name, uri, bytes } = file;
+			// JSON-RPC's names for the same, without its `kind`.
+			if (fileWithUri === undefined && fileWithBytes === undefined && (uri ?? bytes) !== undefined)
+				return rpcPart.lift(value, at);
+			const inner = step(at, "file");
+			const content = fileWithUri === undefined ? { raw: fileWithBytes } : { url: fileWithUri };
+			if (typeof (fileWithUri ?? fileWithBytes) !== "string")
+				throw misfit(inner, "must have one of fileWithUri, fileWithBytes");
+			for (const key of Object.keys(file)) if (!FILE.has(key)) lost(file, inner, "has no counterpart", key);
+			return {
+				...content,
+				...ownMembers(value, at, "file"),
+				...(mimeType && { mediaType: mimeType }),
+				...(name && { filename: name }),
+			} as JsonObject;
 		}
-		if (data !== undefined) {
-			const part: JsonObject = { ...rest, data: (isObject(data) && data["data"]) || {} };
-			const { [CARRIED.dataWrapped]: wrapped } = takeMetadata(part, CARRIED.dataWrapped);
-			const inner = part["data"];
-			if (wrapped === true && isObject(inner) && "value" in inner) part["data"] = inner["value"] ?? null;
-			return unfold(part);
+		if (isObject(data)) {
+			// Struct members directly under `data` are JSON-RPC's form without its `kind`.
+			const wrapped = "data" in data || Object.keys(data).length === 0;
+			return unwrapData({ ...ownMembers(value, at, "data"), data: wrapped ? (data["data"] ?? {}) : data });
 		}
-		return unfold({ ...rest });
+		return unfold({ ...(text !== undefined && { text }), ...ownMembers(value, at, "text") });
 	},
 	lower(value, at) {
 		// The kind-shape has the same members; only the nesting differs.
-		const { kind, file, data, ...rest } = rpcPart.lower(value, at) as JsonObject;
+		const lowered = rpcPart.lower(value, at);
+		if (!isObject(lowered)) return undefined;
+		const { kind, file, data, ...rest } = lowered;
 		if (isObject(file)) {
 			const { bytes, uri, name, mimeType } = file;
 			return {
@@ -43,16 +54,3 @@ export const part: Lens = {
 		return kind === "data" ? { ...rest, data: { data: data ?? {} } } : rest;
 	},
 };
-
-function unfold(part: JsonObject): JsonObject {
-	const { [CARRIED.mediaType]: mediaType, [CARRIED.filename]: filename } = takeMetadata(
-		part,
-		CARRIED.mediaType,
-		CARRIED.filename,
-	);
-	return {
-		...part,
-		...(typeof filename === "string" && { filename }),
-		...(typeof mediaType === "string" && { mediaType }),
-	};
-}

@@ -1,39 +1,54 @@
-/** v0.3 ProtoJSON (package a2a.v1: HTTP+JSON bodies and gRPC messages) ↔ v1.0 ProtoJSON (a2a-v0.3-grpc-wire.md, dialects.md §8, §9). */
+/** v0.3 ProtoJSON (package a2a.v1: HTTP+JSON bodies and gRPC messages) ↔ v1.0 ProtoJSON (a2a-v0.3-grpc-wire.md, dialects.md §8, §9); reads `kind` shapes too. */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { type At, isObject, type Lens, list, misfit, names, record } from "../lens.ts";
-import { CARRIED, STATES, struct, takeMetadata, timestamp, webhook, withMetadata } from "../older.ts";
+import { type At, isObject, type Lens, list, names, record, step } from "../lens.ts";
+import { CARRIED, inlineWebhook, noTenant, STATES, struct, takeMetadata, timestamp, withMetadata } from "../older.ts";
 import { card } from "./proto-card.ts";
-import { configKey, createConfig, lowerHistory, named, TASK, taskConfig, taskOf, text } from "./proto-names.ts";
+import { configKey, configList, configPage, createConfig, lowerHistory, named, storedConfig } from "./proto-names.ts";
 import { part } from "./proto-part.ts";
-import * as rpc from "./rpc.ts";
+import { isFinal } from "./rpc.ts";
 
-const states: Record<string, string> = {};
-for (const name of Object.keys(STATES)) states[name] = name;
-states["TASK_STATE_CANCELED"] = "TASK_STATE_CANCELLED";
-const exactState = names(states, { lifted: "TASK_STATE_UNSPECIFIED", lowered: "TASK_STATE_UNSPECIFIED" });
-/** Both spellings are read, and the lower-case names of the JSON-RPC shapes. */
-const state: Lens = {
-	lift: (value, at) =>
-		value === "TASK_STATE_CANCELED"
-			? value
-			: typeof value === "string" && !value.startsWith("TASK_")
-				? rpcState(value, at)
-				: exactState.lift(value, at),
-	lower: exactState.lower,
-};
-function rpcState(value: string, at: At): JsonValue {
-	const found = Object.entries(STATES).find(([, older]) => older === value)?.[0];
-	if (!found) at.loss(at.path, "is not a name of this version");
-	return found ?? "TASK_STATE_UNSPECIFIED";
+/** An enum under its v0.3 proto names; `aliases` are read too: v1.0's spelling, JSON-RPC's lower-case names. */
+function enumeration(
+	pairs: Readonly<Record<string, string>>,
+	aliases: Readonly<Record<string, string>>,
+	zero: string,
+): Lens {
+	const exact = names(pairs, { lifted: zero, lowered: zero });
+	const others = new Map(Object.entries(aliases));
+	return {
+		lift: (value, at) => (typeof value === "string" ? others.get(value) : undefined) ?? exact.lift(value, at),
+		lower: exact.lower,
+	};
 }
 
-const role: Lens = {
-	lift: (value) => (value === "user" ? "ROLE_USER" : value === "agent" ? "ROLE_AGENT" : value),
-	lower: (value) => value,
-};
+const protoStates = Object.fromEntries(Object.keys(STATES).map((name) => [name, name]));
+const state = enumeration(
+	{ ...protoStates, TASK_STATE_CANCELED: "TASK_STATE_CANCELLED" },
+	{
+		...Object.fromEntries(Object.entries(STATES).map(([core, older]) => [older, core])),
+		TASK_STATE_CANCELED: "TASK_STATE_CANCELED",
+	},
+	"TASK_STATE_UNSPECIFIED",
+);
+const role = enumeration(
+	{ ROLE_UNSPECIFIED: "ROLE_UNSPECIFIED", ROLE_USER: "ROLE_USER", ROLE_AGENT: "ROLE_AGENT" },
+	{ user: "ROLE_USER", agent: "ROLE_AGENT" },
+	"ROLE_UNSPECIFIED",
+);
 
-/** `content` ↔ `parts`; referenceTaskIds rides in metadata. Reads the `kind` shape too. */
-const protoMessage: Lens = record(
+/** Reads an older member under its other name, unless it is there under its own. */
+function alias(core: JsonObject, to: string, older: JsonObject, from: string, lens: Lens, at: At): void {
+	const value = older[from];
+	if (value === undefined || value === null) return;
+	if (core[to] !== undefined) return at.loss(step(at, from).path, "is said twice");
+	const lifted = lens.lift(value, step(at, from));
+	if (lifted !== undefined) core[to] = lifted;
+}
+
+const strings: Lens = { lift: (value) => value, lower: (value) => value };
+
+/** `content` ↔ `parts`; referenceTaskIds rides in metadata. */
+const message: Lens = record(
 	{
 		messageId: ["messageId"],
 		contextId: ["contextId"],
@@ -45,9 +60,12 @@ const protoMessage: Lens = record(
 	},
 	{
 		handled: ["referenceTaskIds"],
-		lifted(core) {
+		consumed: ["kind", "parts", "referenceTaskIds"],
+		lifted(core, older, at) {
+			alias(core, "parts", older, "parts", list(part), at);
 			const { [CARRIED.referenceTaskIds]: ids } = takeMetadata(core, CARRIED.referenceTaskIds);
 			if (Array.isArray(ids)) core["referenceTaskIds"] = ids;
+			alias(core, "referenceTaskIds", older, "referenceTaskIds", strings, at);
 		},
 		lowered(older, core) {
 			const ids = core["referenceTaskIds"];
@@ -55,22 +73,12 @@ const protoMessage: Lens = record(
 		},
 	},
 );
-const message: Lens = {
-	lift: (value, at) =>
-		(isObject(value) && (value["kind"] === "message" || "parts" in value) ? rpc.message : protoMessage).lift(value, at),
-	lower: protoMessage.lower,
-};
 
-const status: Lens = record(
-	{ state: ["state", state], message: ["message", message], timestamp: ["timestamp", timestamp] },
-	{ consumed: ["update"], lifted: (core, older, at) => alias(core, "message", older["update"], message, at) },
-);
-
-function alias(core: JsonObject, name: string, value: JsonValue | undefined, lens: Lens, at: At): void {
-	if (value === undefined || value === null || core[name] !== undefined) return;
-	const lifted = lens.lift(value, at);
-	if (lifted !== undefined) core[name] = lifted;
-}
+const status: Lens = record({
+	state: ["state", state],
+	message: ["message", message],
+	timestamp: ["timestamp", timestamp],
+});
 
 const artifact: Lens = record({
 	artifactId: ["artifactId"],
@@ -81,51 +89,54 @@ const artifact: Lens = record({
 	extensions: ["extensions"],
 });
 
-const protoTask: Lens = record({
-	id: ["id"],
-	contextId: ["contextId"],
-	status: ["status", status],
-	artifacts: ["artifacts", list(artifact)],
-	history: ["history", list(message)],
-	metadata: ["metadata", struct],
-});
-const task: Lens = {
-	lift: (value, at) => (isObject(value) && value["kind"] === "task" ? rpc.task : protoTask).lift(value, at),
-	lower: protoTask.lower,
-};
+const task: Lens = record(
+	{
+		id: ["id"],
+		contextId: ["contextId"],
+		status: ["status", status],
+		artifacts: ["artifacts", list(artifact)],
+		history: ["history", list(message)],
+		metadata: ["metadata", struct],
+	},
+	{ consumed: ["kind"] },
+);
 
 const statusUpdate: Lens = record(
 	{ taskId: ["taskId"], contextId: ["contextId"], status: ["status", status], metadata: ["metadata", struct] },
 	{
-		consumed: ["final"],
+		consumed: ["final", "kind"],
 		lowered(older, core) {
-			if (rpc.isFinal(core["status"])) older["final"] = true;
+			if (isFinal(core["status"])) older["final"] = true;
 		},
 	},
 );
 
-const artifactUpdate: Lens = record({
-	taskId: ["taskId"],
-	contextId: ["contextId"],
-	artifact: ["artifact", artifact],
-	append: ["append"],
-	lastChunk: ["lastChunk"],
-	metadata: ["metadata", struct],
-});
+const artifactUpdate: Lens = record(
+	{
+		taskId: ["taskId"],
+		contextId: ["contextId"],
+		artifact: ["artifact", artifact],
+		append: ["append"],
+		lastChunk: ["lastChunk"],
+		metadata: ["metadata", struct],
+	},
+	{ consumed: ["kind"] },
+);
 
 const configuration: Lens = record(
 	{
 		acceptedOutputModes: ["acceptedOutputModes"],
-		taskPushNotificationConfig: ["pushNotification", webhook],
+		taskPushNotificationConfig: ["pushNotification", inlineWebhook],
 	},
 	{
 		handled: ["returnImmediately", "historyLength"],
-		consumed: ["blocking", "historyLength"],
-		lifted(core, older) {
+		consumed: ["blocking", "historyLength", "pushNotificationConfig"],
+		lifted(core, older, at) {
 			// No presence on this wire: absent is false, and 0 is no limit.
 			if (older["blocking"] !== true) core["returnImmediately"] = true;
-			if (typeof older["historyLength"] === "number" && older["historyLength"] !== 0)
+			if (older["historyLength"] !== undefined && older["historyLength"] !== 0)
 				core["historyLength"] = older["historyLength"];
+			alias(core, "taskPushNotificationConfig", older, "pushNotificationConfig", inlineWebhook, at);
 		},
 		lowered(older, core) {
 			if (core["returnImmediately"] !== true) older["blocking"] = true;
@@ -134,77 +145,48 @@ const configuration: Lens = record(
 	},
 );
 
-const dropTenant = { handled: ["tenant"] } as const;
-
-const send: Lens = record(
-	{ message: ["message", message], configuration: ["configuration", configuration], metadata: ["metadata", struct] },
-	{
-		...dropTenant,
-		consumed: ["request"],
-		lifted: (core, older, at) => alias(core, "message", older["request"], message, at),
-	},
-);
-
 /** Requests by the name of the core's request type. */
 export const requests: Readonly<Record<string, Lens>> = {
-	SendMessageRequest: send,
-	GetTaskRequest: named(["historyLength"]),
-	CancelTaskRequest: named(["metadata"]),
+	SendMessageRequest: record(
+		{ message: ["message", message], configuration: ["configuration", configuration], metadata: ["metadata", struct] },
+		noTenant,
+	),
+	GetTaskRequest: named("historyLength"),
+	CancelTaskRequest: named("metadata"),
 	SubscribeToTaskRequest: named(),
 	TaskPushNotificationConfig: createConfig,
 	GetTaskPushNotificationConfigRequest: configKey,
-	ListTaskPushNotificationConfigsRequest: {
-		lift(value, at) {
-			if (!isObject(value)) throw misfit(at, "must be an object");
-			const { parent, ...rest } = value;
-			return { ...rest, taskId: taskOf(text(parent)) };
-		},
-		lower(value) {
-			const { taskId, pageSize, pageToken } = value as JsonObject;
-			return {
-				parent: TASK + text(taskId),
-				...(pageSize !== undefined && { pageSize }),
-				...(pageToken !== undefined && { pageToken }),
-			};
-		},
-	},
+	ListTaskPushNotificationConfigsRequest: configList,
 	DeleteTaskPushNotificationConfigRequest: configKey,
-	GetExtendedAgentCardRequest: record({}, dropTenant),
+	GetExtendedAgentCardRequest: record({}, noTenant),
 };
+
+/** One of several under its own member; a bare object that names its `kind` is read too. */
+function union(members: Readonly<Record<string, readonly [kind: string, lens: Lens]>>): Lens {
+	const wrapped = record(Object.fromEntries(Object.entries(members).map(([name, [, lens]]) => [name, [name, lens]])));
+	const byKind = new Map(Object.entries(members).map(([name, [kind, lens]]) => [kind, { name, lens }]));
+	return {
+		lift(value, at) {
+			const kind: JsonValue | undefined = isObject(value) ? value["kind"] : undefined;
+			const bare = typeof kind === "string" ? byKind.get(kind) : undefined;
+			return bare ? { [bare.name]: bare.lens.lift(value, at) ?? {} } : wrapped.lift(value, at);
+		},
+		lower: wrapped.lower,
+	};
+}
 
 /** Replies by the name of the core's reply type. */
 export const replies: Readonly<Record<string, Lens>> = {
-	SendMessageResponse: record(
-		{ task: ["task", task], message: ["message", message] },
-		{ consumed: ["msg"], lifted: (core, older, at) => alias(core, "message", older["msg"], message, at) },
-	),
-	StreamResponse: record(
-		{
-			task: ["task", task],
-			message: ["message", message],
-			statusUpdate: ["statusUpdate", statusUpdate],
-			artifactUpdate: ["artifactUpdate", artifactUpdate],
-		},
-		{ consumed: ["msg"], lifted: (core, older, at) => alias(core, "message", older["msg"], message, at) },
-	),
+	SendMessageResponse: union({ task: ["task", task], message: ["message", message] }),
+	StreamResponse: union({
+		task: ["task", task],
+		message: ["message", message],
+		statusUpdate: ["status-update", statusUpdate],
+		artifactUpdate: ["artifact-update", artifactUpdate],
+	}),
 	Task: task,
-	TaskPushNotificationConfig: taskConfig,
-	ListTaskPushNotificationConfigsResponse: {
-		lift(value, at) {
-			const { configs, nextPageToken } = isObject(value) ? value : { configs: value };
-			return {
-				configs: list(taskConfig).lift(configs ?? [], at) ?? [],
-				...(nextPageToken !== undefined && nextPageToken !== null && { nextPageToken }),
-			};
-		},
-		lower(value, at) {
-			const { configs, nextPageToken } = value as JsonObject;
-			return {
-				configs: list(taskConfig).lower(configs ?? [], at) ?? [],
-				...(nextPageToken !== undefined && { nextPageToken }),
-			};
-		},
-	},
+	TaskPushNotificationConfig: storedConfig,
+	ListTaskPushNotificationConfigsResponse: configPage,
 	AgentCard: card,
 	Empty: { lift: () => ({}), lower: () => ({}) },
 };

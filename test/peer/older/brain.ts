@@ -24,7 +24,7 @@ export interface Nature {
 	readonly snapshot: boolean;
 }
 
-const at = (n: number): string => `2026-09-01T08:00:0${n % 10}.000Z`;
+const at = (n: number): string => `2026-09-01T08:00:0${n % 10}.125Z`;
 const tick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 class Live {
@@ -71,7 +71,7 @@ class Live {
 
 /**
  * Words: `message X` a bare Message; `task N` N artifacts; `chunks` one artifact in two chunks; `bare` a stream without a
- * Task at its head; `echo` the message's own parts as an artifact; `input` asks back; `wait` works until finished or
+ * Task at its head (where the version allows it); `echo` the message's own parts as an artifact; `input` asks back; `wait` works until finished or
  * canceled; `fail`, `reject`, `auth` states; `error:REASON` an error.
  */
 export class Brain {
@@ -153,7 +153,7 @@ export class Brain {
 	#hook(live: Live, hook: Hook | undefined): Hook {
 		if (!hook?.url) throw new Fault("INVALID_PARAMS", "no url");
 		const { id: _, ...rest } = hook;
-		const stored = this.nature.clientIds ? rest : { ...rest, id: hook.id || `hook-${++this.#made}` };
+		const stored: Hook = this.nature.clientIds ? rest : { ...rest, id: hook.id || `hook-${++this.#made}` };
 		live.hooks.set(stored.id ?? "", stored);
 		return stored;
 	}
@@ -206,7 +206,8 @@ export class Brain {
 		}
 		const { live, message } = begun;
 		const from = live.events.length;
-		if (!this.nature.clientIds && !textOf(message).startsWith("bare")) live.push({ task: live.task });
+		const bare = textOf(message).startsWith("bare") && !this.nature.snapshot;
+		if (!this.nature.clientIds && !bare) live.push({ task: live.task });
 		void this.#run(live, message);
 		yield* live.follow(from);
 	}

@@ -146,6 +146,10 @@ export const array = (value: JsonValue | undefined): readonly JsonObject[] =>
 	Array.isArray(value) ? value.map(object) : [];
 export const textOf = (message: Message): string => message.parts.map((part) => part.text ?? "").join(" ");
 
+/** JSON without the members that are undefined. */
+export const jsonOf = (value: Readonly<Record<string, JsonValue | undefined>>): JsonObject =>
+	Object.fromEntries(Object.entries(value).filter((entry): entry is [string, JsonValue] => entry[1] !== undefined));
+
 /** `{a: undefined}` → `{}`: JSON and exactOptionalPropertyTypes both want the member away. */
 export function defined<T extends object>(value: { [K in keyof T]: T[K] | undefined }): T {
 	return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as T;

@@ -8,6 +8,7 @@ import {
 	array,
 	defined,
 	type Hook,
+	jsonOf,
 	type Message,
 	object,
 	type Part,
@@ -44,7 +45,7 @@ export function protoCodec(old: boolean, named = true): Codec {
 		const { bytes, uri, name, mime, metadata } = part;
 		if (!old) {
 			const { text: words, data } = part;
-			return defined({
+			return jsonOf({
 				text: words,
 				data,
 				raw: bytes,
@@ -52,13 +53,13 @@ export function protoCodec(old: boolean, named = true): Codec {
 				filename: name,
 				mediaType: mime,
 				metadata,
-			}) as JsonObject;
+			});
 		}
 		const more = named ? metadata : undefined;
-		if (part.text !== undefined) return defined({ text: part.text, metadata: more }) as JsonObject;
-		if (part.data !== undefined) return defined({ data: { data: part.data }, metadata: more }) as JsonObject;
+		if (part.text !== undefined) return jsonOf({ text: part.text, metadata: more });
+		if (part.data !== undefined) return jsonOf({ data: { data: part.data }, metadata: more });
 		const file = { fileWithBytes: bytes, fileWithUri: uri, mimeType: mime, name: named ? name : undefined };
-		return defined({ file: defined(file), metadata: more }) as JsonObject;
+		return jsonOf({ file: jsonOf(file), metadata: more });
 	}
 	function readPart(json: JsonObject): Part {
 		if ("kind" in json || "type" in json) throw new Fault("INVALID_PARAMS", `a part of another version`);
@@ -90,7 +91,7 @@ export function protoCodec(old: boolean, named = true): Codec {
 		const { id = crypto.randomUUID(), role, taskId, contextId, metadata } = message;
 		const parts = message.parts.map(writePart);
 		const named = role === "user" ? "ROLE_USER" : "ROLE_AGENT";
-		return defined({ messageId: id, role: named, [partsName]: parts, taskId, contextId, metadata }) as JsonObject;
+		return jsonOf({ messageId: id, role: named, [partsName]: parts, taskId, contextId, metadata });
 	}
 	function readMessage(json: JsonObject): Message {
 		if (!text(json["messageId"])) throw new Fault("INVALID_PARAMS", "no messageId");
@@ -104,7 +105,7 @@ export function protoCodec(old: boolean, named = true): Codec {
 		});
 	}
 	const writeStatus = ({ state, message, timestamp }: Status): JsonObject =>
-		defined({ state: stateName(state, old), message: message && writeMessage(message), timestamp }) as JsonObject;
+		jsonOf({ state: stateName(state, old), message: message && writeMessage(message), timestamp });
 	function readStatus(json: JsonObject): Status {
 		const message = struct(json["message"]);
 		return defined<Status>({
@@ -114,7 +115,7 @@ export function protoCodec(old: boolean, named = true): Codec {
 		});
 	}
 	const writeArtifact = ({ id, name, parts, metadata }: Artifact): JsonObject =>
-		defined({ artifactId: id, name, parts: parts.map(writePart), metadata }) as JsonObject;
+		jsonOf({ artifactId: id, name, parts: parts.map(writePart), metadata });
 	const readArtifact = (json: JsonObject): Artifact =>
 		defined<Artifact>({
 			id: text(json["artifactId"]),
@@ -123,14 +124,14 @@ export function protoCodec(old: boolean, named = true): Codec {
 			metadata: struct(json["metadata"]),
 		});
 	const writeTask = ({ id, contextId, status, artifacts, history, metadata }: Task): JsonObject =>
-		defined({
+		jsonOf({
 			id,
 			contextId,
 			status: writeStatus(status),
 			artifacts: some(artifacts.map(writeArtifact)),
 			history: some(history.map(writeMessage)),
 			metadata,
-		}) as JsonObject;
+		});
 	const readTask = (json: JsonObject): Task =>
 		defined<Task>({
 			id: text(json["id"]),
@@ -148,8 +149,8 @@ export function protoCodec(old: boolean, named = true): Codec {
 			return { name, pushNotificationConfig: writeHook(hook) };
 		}
 		const { id, url, token, scheme, credentials } = hook;
-		const authentication = scheme === undefined ? undefined : (defined({ scheme, credentials }) as JsonObject);
-		return defined({ id, taskId: taskId || undefined, url, token, authentication }) as JsonObject;
+		const authentication = scheme === undefined ? undefined : jsonOf({ scheme, credentials });
+		return jsonOf({ id, taskId: taskId || undefined, url, token, authentication });
 	}
 	function readConfig(json: JsonObject): { taskId: string; hook: Hook } {
 		if (old) {
@@ -172,7 +173,7 @@ export function protoCodec(old: boolean, named = true): Codec {
 		writeAsk(ask) {
 			const { taskId, message, historyLength, hook, hookId, wait, modes, contextId, metadata } = ask;
 			if (message) {
-				const configuration = defined({
+				const configuration = jsonOf({
 					acceptedOutputModes: modes && [...modes],
 					historyLength,
 					...(old
@@ -181,10 +182,10 @@ export function protoCodec(old: boolean, named = true): Codec {
 								returnImmediately: wait === undefined ? undefined : !wait,
 								taskPushNotificationConfig: hook && writeConfig("", hook),
 							}),
-				}) as JsonObject;
+				});
 				const body = writeMessage(defined<Message>({ ...message, taskId, contextId }));
 				const given = Object.keys(configuration).length > 0 ? configuration : undefined;
-				return defined({ message: body, configuration: given, metadata }) as JsonObject;
+				return jsonOf({ message: body, configuration: given, metadata });
 			}
 			const task = taskId ?? "";
 			const config = `tasks/${task}/pushNotificationConfigs/${hookId ?? ""}`;
@@ -201,10 +202,10 @@ export function protoCodec(old: boolean, named = true): Codec {
 				case "card":
 					return {};
 				case "list":
-					return defined({ contextId }) as JsonObject;
+					return jsonOf({ contextId });
 				default: {
 					const named = old ? { name: `tasks/${task}` } : { id: task };
-					return defined({ ...named, historyLength, metadata: old ? undefined : metadata }) as JsonObject;
+					return jsonOf({ ...named, historyLength, metadata: old ? undefined : metadata });
 				}
 			}
 		},
@@ -264,14 +265,14 @@ export function protoCodec(old: boolean, named = true): Codec {
 				const final =
 					old && state !== "working" && state !== "submitted" && state !== "auth-required" ? true : undefined;
 				return {
-					statusUpdate: defined({ taskId, contextId, status: writeStatus(status.status), final }) as JsonObject,
+					statusUpdate: jsonOf({ taskId, contextId, status: writeStatus(status.status), final }),
 				};
 			}
 			if (!artifact) return {};
 			const { taskId, contextId, append, last } = artifact;
 			const whole = writeArtifact(artifact.artifact);
 			const flags = { append: append || undefined, lastChunk: last || undefined };
-			return { artifactUpdate: defined({ taskId, contextId, artifact: whole, ...flags }) as JsonObject };
+			return { artifactUpdate: jsonOf({ taskId, contextId, artifact: whole, ...flags }) };
 		},
 		readSaid(op, json) {
 			const value = object(json);

@@ -8,8 +8,8 @@ import {
 	array,
 	defined,
 	type Hook,
+	jsonOf,
 	type Message,
-	type Operation,
 	object,
 	type Part,
 	type Said,
@@ -27,9 +27,9 @@ export type Discriminator = "kind" | "type";
 
 export function writePart(part: Part, by: Discriminator): JsonObject {
 	const { bytes, uri, name, mime, metadata } = part;
-	if (part.text !== undefined) return defined({ [by]: "text", text: part.text, metadata });
-	if (part.data !== undefined) return defined({ [by]: "data", data: part.data, metadata });
-	return defined({ [by]: "file", file: defined({ bytes, uri, name, mimeType: mime }), metadata });
+	if (part.text !== undefined) return jsonOf({ [by]: "text", text: part.text, metadata });
+	if (part.data !== undefined) return jsonOf({ [by]: "data", data: part.data, metadata });
+	return jsonOf({ [by]: "file", file: jsonOf({ bytes, uri, name, mimeType: mime }), metadata });
 }
 export function readPart(json: JsonObject, by: Discriminator): Part {
 	const metadata = struct(json["metadata"]);
@@ -49,9 +49,9 @@ export function readPart(json: JsonObject, by: Discriminator): Part {
 export function writeMessage(message: Message, by: Discriminator): JsonObject {
 	const { role, metadata } = message;
 	const parts = message.parts.map((part) => writePart(part, by));
-	if (by === "type") return defined({ role, parts, metadata });
+	if (by === "type") return jsonOf({ role, parts, metadata });
 	const { id, taskId, contextId } = message;
-	return defined({ kind: "message", messageId: id ?? crypto.randomUUID(), role, parts, taskId, contextId, metadata });
+	return jsonOf({ kind: "message", messageId: id ?? crypto.randomUUID(), role, parts, taskId, contextId, metadata });
 }
 export function readMessage(json: JsonObject, by: Discriminator): Message {
 	const role = text(json["role"]);
@@ -70,7 +70,7 @@ export function readMessage(json: JsonObject, by: Discriminator): Message {
 }
 
 function writeStatus({ state, message, timestamp }: Status, by: Discriminator): JsonObject {
-	return defined({ state, message: message && writeMessage(message, by), timestamp });
+	return jsonOf({ state, message: message && writeMessage(message, by), timestamp });
 }
 function readStatus(json: JsonObject, by: Discriminator): Status {
 	const message = struct(json["message"]);
@@ -85,7 +85,7 @@ const indexOf = (id: string): number => Number(/^#(\d+)$/.exec(id)?.[1] ?? Numbe
 function writeArtifact(artifact: Artifact, by: Discriminator): JsonObject {
 	const { id, name, metadata } = artifact;
 	const parts = artifact.parts.map((part) => writePart(part, by));
-	return defined({ ...(by === "kind" ? { artifactId: id } : { index: indexOf(id) }), name, parts, metadata });
+	return jsonOf({ ...(by === "kind" ? { artifactId: id } : { index: indexOf(id) }), name, parts, metadata });
 }
 function readArtifact(json: JsonObject, by: Discriminator): Artifact {
 	return defined<Artifact>({
@@ -98,13 +98,13 @@ function readArtifact(json: JsonObject, by: Discriminator): Artifact {
 
 export function writeTask(task: Task, by: Discriminator): JsonObject {
 	const { id, contextId, metadata } = task;
-	return defined({
+	return jsonOf({
 		...(by === "kind" ? { kind: "task", id, contextId: contextId ?? "" } : { id, sessionId: contextId }),
 		status: writeStatus(task.status, by),
 		artifacts: task.artifacts.length > 0 ? task.artifacts.map((each) => writeArtifact(each, by)) : undefined,
 		history: task.history.length > 0 ? task.history.map((each) => writeMessage(each, by)) : undefined,
 		metadata,
-	}) as JsonObject;
+	});
 }
 export function readTask(json: JsonObject, by: Discriminator): Task {
 	return defined<Task>({
@@ -118,8 +118,8 @@ export function readTask(json: JsonObject, by: Discriminator): Task {
 }
 
 export function writeHook({ id, url, token, scheme, credentials }: Hook): JsonObject {
-	const authentication = scheme === undefined ? undefined : defined({ schemes: [scheme], credentials });
-	return defined({ id, url, token, authentication }) as JsonObject;
+	const authentication = scheme === undefined ? undefined : jsonOf({ schemes: [scheme], credentials });
+	return jsonOf({ id, url, token, authentication });
 }
 export function readHook(json: JsonObject): Hook {
 	const authentication = object(json["authentication"]);
@@ -182,19 +182,19 @@ export const kindCodec: Codec = {
 	writeAsk(ask) {
 		const { taskId, message: said, historyLength, hook, hookId, wait, modes, contextId, metadata } = ask;
 		if (said) {
-			const configuration = defined({
+			const configuration = jsonOf({
 				blocking: wait,
 				historyLength,
 				acceptedOutputModes: modes && [...modes],
 				pushNotificationConfig: hook && writeHook(hook),
-			}) as JsonObject;
+			});
 			const body = writeMessage(defined<Message>({ ...said, taskId, contextId }), "kind");
 			const some = Object.keys(configuration).length > 0;
-			return defined({ message: body, configuration: some ? configuration : undefined, metadata }) as JsonObject;
+			return jsonOf({ message: body, configuration: some ? configuration : undefined, metadata });
 		}
 		if (ask.op === "pushCreate") return { taskId: taskId ?? "", pushNotificationConfig: hook ? writeHook(hook) : {} };
 		if (ask.op === "card") return {};
-		return defined({ id: taskId, historyLength, pushNotificationConfigId: hookId, metadata }) as JsonObject;
+		return jsonOf({ id: taskId, historyLength, pushNotificationConfigId: hookId, metadata });
 	},
 	readAsk(op, json) {
 		if (op === "send" || op === "stream") {
@@ -255,17 +255,17 @@ export const typeCodec: Codec = {
 		if (said) {
 			const body = writeMessage(said, "type");
 			const pushNotification = hook && writeHook(hook);
-			return defined({
+			return jsonOf({
 				id,
 				sessionId: contextId,
 				message: body,
 				historyLength,
 				pushNotification,
 				metadata,
-			}) as JsonObject;
+			});
 		}
 		if (ask.op === "pushCreate") return { id, pushNotificationConfig: hook ? writeHook(hook) : {} };
-		return defined({ id, historyLength, metadata }) as JsonObject;
+		return jsonOf({ id, historyLength, metadata });
 	},
 	readAsk(op, json) {
 		const taskId = text(json["id"]);
