@@ -22,6 +22,8 @@ export interface Agent {
 	readonly settled: Promise<void>;
 	/** The connection in use. Throws UNAVAILABLE while there is none. */
 	connection(): Connection;
+	/** Protocol version in use; "" while there is no connection. */
+	readonly version: string;
 	/** The card as the gateway serves it; undefined while there is none. */
 	card(): Serialised | undefined;
 	/** Is there an agent to call, as far as is known? */
@@ -159,6 +161,9 @@ export function createAgent(config: AgentConfig, general: Config, log: Log, chan
 			}
 			return link.connection;
 		},
+		get version() {
+			return link?.iface.version ?? "";
+		},
 		card: () => link?.card,
 		unreachable(call, error) {
 			log.warn("agent unreachable", { ...about, id: call.id, error });
@@ -233,6 +238,7 @@ function viewOf(kept: Kept, iface: Interface, base: URL, config: AgentConfig, ge
 	});
 	return {
 		...capabilitiesOf(card),
+		version: iface.version,
 		traits: dialectOf(iface.version).traits,
 		strict: general.strict,
 		binding: iface.binding,

@@ -12,6 +12,7 @@ import { answer } from "./core/answer.ts";
 import { checkCapabilities } from "./core/capability.ts";
 import { clientIds, clientTaskKey } from "./core/client-ids.ts";
 import { continuity } from "./core/continuity.ts";
+import { type Count, createCounters } from "./core/counters.ts";
 import { forward } from "./core/forward.ts";
 import { checkExtensions, checkVersion } from "./core/negotiate.ts";
 import { Again, relay } from "./core/relay.ts";
@@ -30,6 +31,8 @@ export interface Gateway {
 	readonly url: string;
 	/** What cards advertise: the base URL clients are told. */
 	readonly publicUrl: string;
+	/** What has happened since the start. */
+	counters(): readonly Count[];
 	/** Drains, then stops. Resolves when nothing is left. */
 	close(): Promise<void>;
 }
@@ -54,6 +57,7 @@ export async function startGateway(config: Config, { log }: { readonly log: Log 
 		if (error.reason === "INTERNAL_ERROR" && error.cause !== undefined) log.error("call failed", fields);
 		else log.debug("call refused", fields);
 	};
+	const counters = createCounters();
 	const store = memoryStore();
 	const handler = createCore(agents, store);
 	const recognise: AttachOptions["recognise"] = async (agent, taskId, versions) => {
@@ -71,6 +75,8 @@ export async function startGateway(config: Config, { log }: { readonly log: Log 
 			report,
 			lost: (call) => {
 				const { origin, losses } = call;
+				const agent = agents.get(call.agent)?.version ?? "";
+				counters.add("losses", { agent: call.agent, from: origin.version, to: agent }, losses.entries.length);
 				log.info("translation lost something", {
 					id: call.id,
 					agent: call.agent,
@@ -85,11 +91,12 @@ export async function startGateway(config: Config, { log }: { readonly log: Log 
 	const services = [...new Set(servedOn(bindingNamed("GRPC")).map((d) => d.service))];
 	const ready = () => !draining && [...agents.values()].every((a) => a.ready);
 
+	const prefix = config.publicUrl === undefined ? "" : new URL(config.publicUrl).pathname.replace(/\/+$/, "");
 	const listener = await listen({
 		host: config.listen.host,
 		port: config.listen.port,
 		...(config.tls && { tls: { cert: config.tls.cert.text, key: config.tls.key.text } }),
-		resolve: (_host, path) => ({ agent: only.name, path }),
+		resolve: (_host, path) => ({ agent: only.name, path: below(prefix, path) }),
 		http: attachments.flatMap((a) => a.http ?? []),
 		grpc: [
 			...attachments.flatMap((a) => a.grpc ?? []),
@@ -136,6 +143,7 @@ export async function startGateway(config: Config, { log }: { readonly log: Log 
 	return {
 		url: listener.url,
 		publicUrl: base.href.replace(/\/$/, ""),
+		counters: () => counters.read(),
 		close() {
 			closed ??= (async () => {
 				draining = true;
@@ -146,6 +154,13 @@ export async function startGateway(config: Config, { log }: { readonly log: Log 
 			return closed;
 		},
 	};
+}
+
+/** A proxy may leave the public path prefix on the request or take it off: both arrive at the same place. */
+function below(prefix: string, path: string): string {
+	if (prefix === "" || !path.startsWith(prefix)) return path;
+	const rest = path.slice(prefix.length);
+	return rest === "" ? "/" : rest.startsWith("/") ? rest : path;
 }
 
 /** Longest wait for agents before the gateway says that it listens, milliseconds. */

@@ -28,13 +28,14 @@ export function readLifted(
 	}
 }
 
-function shape(version: "0.2" | "0.3"): Shape {
-	return {
-		version,
-		matches: (json) => olderVersion(json) === version,
-		read: (json, base, warn) => readLifted(json, liftCard, base, warn),
-	};
+function read(json: JsonObject, base: string | undefined, warn: Warn): Contents {
+	return readLifted(json, liftCard, base, warn);
 }
 
-export const v0_3Shape: Shape = shape("0.3");
-export const v0_2Shape: Shape = shape("0.2");
+/** Its layout is also that of cards which only claim a later version. */
+export const v0_3Shape: Shape = {
+	version: "0.3",
+	matches: (json) => !["0.2", "0.1", undefined].includes(olderVersion(json)),
+	read,
+};
+export const v0_2Shape: Shape = { version: "0.2", matches: (json) => olderVersion(json) === "0.2", read };

@@ -1,6 +1,7 @@
 /** What a card says, whichever shape it has (§4.4, §8; dialects.md §14): one place, one file per shape, tolerant as the SDKs are. */
 import type { JsonObject } from "@bufbuild/protobuf";
-import { list, member, text } from "./document.ts";
+import { olderVersion } from "../dialect/v0_3/card.ts";
+import { list, member } from "./document.ts";
 import { normalVersion } from "./endpoint.ts";
 import { CardError } from "./error.ts";
 import { v0_1Shape } from "./read-v0_1.ts";
@@ -68,10 +69,6 @@ export function read(json: JsonObject, options: ReadOptions): Reading {
 
 /** The older version whose top-level members a card has; undefined when it has none (dialects.md §7, §14). */
 export function legacyVersion(json: JsonObject): string | undefined {
-	if (text(json, "url") === undefined && list(json, "additionalInterfaces").length === 0) return undefined;
-	const written = text(json, "protocolVersion");
-	if (written !== undefined) return normalVersion(written) ?? written;
-	if (member(json, "authentication") !== undefined) return "0.1";
-	const third = ["preferredTransport", "additionalInterfaces", "signatures"];
-	return third.some((name) => member(json, name) !== undefined) ? "0.3" : "0.2";
+	const version = olderVersion(json);
+	return version === undefined ? undefined : (normalVersion(version) ?? version);
 }

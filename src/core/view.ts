@@ -14,6 +14,8 @@ export interface Capabilities {
 }
 
 export interface AgentView extends Capabilities {
+	/** The agent's protocol version, `Major.Minor`. */
+	readonly version: string;
 	/** What the agent's version lacks or does otherwise. */
 	readonly traits: Traits;
 	/** `protocolBinding` of the connection in use. */

@@ -40,6 +40,7 @@ const view: AgentView = {
 	pushNotifications: true,
 	extendedCard: true,
 	requiredExtensions: [],
+	version: "1.0",
 	traits: v1.traits,
 	binding: "JSONRPC",
 	strict: false,

@@ -1,9 +1,21 @@
 /** v0.1 JSON-RPC shapes (April 2025: `type` parts, client-made task ids, artifact indexes) ↔ v1.0 ProtoJSON (dialects.md §3, §8-§12). */
 import { createHash, randomUUID } from "node:crypto";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { pointer } from "../../call/loss.ts";
-import { type At, isObject, type Lens, list, misfit, names, record } from "../lens.ts";
-import { part, role, STATES, struct, takeMetadata, timestamp, webhook, withMetadata } from "../older.ts";
+import { type At, isObject, type Lens, list, lost, lostBut, misfit, names, record, step } from "../lens.ts";
+import {
+	inlineWebhook,
+	noTenant,
+	part,
+	role,
+	STATES,
+	struct,
+	takeMetadata,
+	timestamp,
+	webhook,
+	withConfigId,
+	withMetadata,
+} from "../older.ts";
+import { mode } from "./card.ts";
 
 /** Metadata keys for what v0.1 has no member for. */
 const KEPT = {
@@ -21,24 +33,19 @@ const nearest: Readonly<Record<string, string>> = {
 	TASK_STATE_AUTH_REQUIRED: "input-required",
 };
 
-/** v0.1 messages have no ids: those of the core ride in metadata, so that a core message comes back whole. */
+/** v0.1 messages have no ids: they are told by the task around them (contextId, taskId) or made up (messageId). */
 const message: Lens = record(
 	{ role: ["role", role], parts: ["parts", list(part("type"))], metadata: ["metadata", struct] },
 	{
 		handled: ["messageId", "contextId", "taskId", "extensions", "referenceTaskIds"],
-		lifted(core, older, at) {
+		lifted(core, older) {
 			const { [KEPT.message]: kept } = takeMetadata(core, KEPT.message);
 			if (isObject(kept)) Object.assign(core, kept);
 			// Nothing names this message: the same message read again has the same id.
-			core["messageId"] ??= createHash("sha256")
-				.update(at.path)
-				.update(JSON.stringify(older))
-				.digest("hex")
-				.slice(0, 32);
+			core["messageId"] ??= createHash("sha256").update(JSON.stringify(older)).digest("hex").slice(0, 32);
 		},
 		lowered(older, core) {
 			const { extensions, referenceTaskIds } = core;
-			// Ids of message, task and context are told by the task around it; only what has no other place is kept.
 			const kept: JsonObject = {
 				...(extensions !== undefined && { extensions }),
 				...(referenceTaskIds !== undefined && { referenceTaskIds }),
@@ -55,14 +62,12 @@ const status: Lens = record(
 		consumed: ["state"],
 		lifted(core, older, at) {
 			const state = older["state"];
-			core["state"] =
-				exactState.lift(state ?? "unknown", { path: pointer(at.path, "state"), loss: at.loss }) ??
-				"TASK_STATE_UNSPECIFIED";
+			core["state"] = exactState.lift(state ?? "unknown", step(at, "state")) ?? "TASK_STATE_UNSPECIFIED";
 		},
 		lowered(older, core, at) {
 			const state = core["state"] ?? "TASK_STATE_UNSPECIFIED";
 			const near = typeof state === "string" ? nearest[state] : undefined;
-			older["state"] = near ?? exactState.lower(state, { path: pointer(at.path, "state"), loss: at.loss }) ?? "unknown";
+			older["state"] = near ?? exactState.lower(state, step(at, "state")) ?? "unknown";
 		},
 	},
 );
@@ -78,9 +83,23 @@ function restoreState(core: JsonObject): void {
 	if (typeof state === "string" && isObject(core["status"])) core["status"] = { ...core["status"], state };
 }
 
-const INDEXED = /^artifact-(\d+)$/;
+/** Messages of one content have one id, unless they are in one history. */
+const history: Lens = {
+	lift(value, at) {
+		const seen = new Map<JsonValue | undefined, number>();
+		return (list(message).lift(value, at) as JsonObject[]).map((item) => {
+			const id = item["messageId"];
+			const times = (seen.get(id) ?? 0) + 1;
+			seen.set(id, times);
+			return times === 1 ? item : { ...item, messageId: `${id}-${times}` };
+		});
+	},
+	lower: (value, at) => list(message).lower(value, at),
+};
 
-/** `artifact-N` ↔ index N. Ids of another form take the index that core/identity or their place gives them. */
+const INDEXED = /^artifact-(0|[1-9]\d{0,8})$/;
+
+/** `artifact-N` ↔ index N. Ids of another form (core/client-ids leaves none) take their place's index and ride in metadata. */
 const artifact: Lens = record(
 	{
 		name: ["name"],
@@ -105,21 +124,28 @@ const artifact: Lens = record(
 			const { artifactId, extensions } = core;
 			const match = typeof artifactId === "string" ? INDEXED.exec(artifactId) : null;
 			older["index"] = match ? Number(match[1]) : 0;
+			if (!match && artifactId !== undefined) withMetadata(older, { [KEPT.artifactId]: artifactId });
 			if (extensions !== undefined) withMetadata(older, { [KEPT.extensions]: extensions });
 		},
 	},
 );
 
-/** A task's artifacts: chunks of one index are one artifact in the core, and indexes without a name of their own count up. */
+/** A stored task's artifacts: those of one index are one artifact in the core (dialects.md §16), under the first's name. */
 const artifacts: Lens = {
 	lift(value, at) {
-		const lifted = list(artifact).lift(value, at) as JsonObject[];
 		const byId = new Map<JsonValue | undefined, JsonObject>();
-		for (const item of lifted) {
+		(list(artifact).lift(value, at) as JsonObject[]).forEach((item, i) => {
 			const before = byId.get(item["artifactId"]);
-			if (!before) byId.set(item["artifactId"], item);
-			else before["parts"] = [...((before["parts"] as JsonValue[]) ?? []), ...((item["parts"] as JsonValue[]) ?? [])];
-		}
+			if (!before) {
+				byId.set(item["artifactId"], item);
+				return;
+			}
+			const { artifactId: _id, parts, ...others } = item;
+			for (const key of Object.keys(others))
+				if (JSON.stringify(before[key]) !== JSON.stringify(others[key]))
+					lost(others, step(at, i), "is folded into the artifact with the same index", key);
+			before["parts"] = [...((before["parts"] as JsonValue[]) ?? []), ...((parts as JsonValue[]) ?? [])];
+		});
 		return [...byId.values()];
 	},
 	lower(value, at) {
@@ -138,7 +164,7 @@ const task: Lens = record(
 		contextId: ["sessionId"],
 		status: ["status", status],
 		artifacts: ["artifacts", artifacts],
-		history: ["history", list(message)],
+		history: ["history", history],
 		metadata: ["metadata", struct],
 	},
 	{
@@ -202,119 +228,170 @@ const streamEvent: Lens = {
 		throw misfit(at, "must have a status or an artifact");
 	},
 	lower(value, at) {
-		const { statusUpdate, artifactUpdate, task: whole } = value as JsonObject;
-		if (statusUpdate !== undefined)
-			return statusEvent.lower(statusUpdate, { path: `${at.path}/statusUpdate`, loss: at.loss });
-		if (artifactUpdate !== undefined)
-			return artifactEvent.lower(artifactUpdate, { path: `${at.path}/artifactUpdate`, loss: at.loss });
-		if (isObject(whole)) {
-			const { id, status: now, metadata } = whole;
-			return statusEvent.lower(
-				{
-					...(id !== undefined && { taskId: id }),
-					...(now !== undefined && { status: now }),
-					...(metadata !== undefined && { metadata }),
-				},
-				{ path: `${at.path}/task`, loss: at.loss },
-			);
-		}
-		throw misfit(at, "holds nothing that this version knows");
+		const core = value as JsonObject;
+		const member = ["statusUpdate", "artifactUpdate", "task"].find((name) => core[name] !== undefined);
+		if (member === undefined) throw misfit(at, "holds nothing that this version knows");
+		lostBut(core, at, member);
+		const inner = core[member] as JsonObject;
+		const here = step(at, member);
+		if (member === "statusUpdate") return statusEvent.lower(inner, here);
+		if (member === "artifactUpdate") return artifactEvent.lower(inner, here);
+		const { id, status: now, metadata } = inner;
+		lostBut(inner, here, "id", "contextId", "status", "metadata");
+		return statusEvent.lower(
+			{
+				...(id !== undefined && { taskId: id }),
+				...(now !== undefined && { status: now }),
+				...(metadata !== undefined && { metadata }),
+			},
+			here,
+		);
 	},
 };
 
 const text = (value: JsonValue | undefined): string => (typeof value === "string" ? value : "");
 
-const send: Lens = {
-	lift(value, at) {
-		if (!isObject(value)) throw misfit(at, "must be an object");
-		const { id, sessionId, message: said, historyLength, pushNotification, acceptedOutputModes, metadata } = value;
-		if (said === undefined || said === null) throw misfit(at, "must have a message");
-		const lifted = message.lift(said, { path: pointer(at.path, "message"), loss: at.loss }) as JsonObject;
-		const configuration: JsonObject = {
-			...(Array.isArray(acceptedOutputModes) && { acceptedOutputModes: acceptedOutputModes.map(mode) }),
-			// 0, null and absent: no history was asked for, which is this version's default.
-			...(typeof historyLength === "number" && historyLength > 0 && { historyLength }),
-			...(isObject(pushNotification) && {
-				taskPushNotificationConfig:
-					webhook.lift(pushNotification, { path: pointer(at.path, "pushNotification"), loss: at.loss }) ?? {},
-			}),
-		};
-		return {
-			// A client that says the same twice means it twice: a new id each time.
-			message: {
-				...lifted,
-				messageId: randomUUID(),
-				...(text(id) && { taskId: text(id) }),
-				...(text(sessionId) && { contextId: text(sessionId) }),
-			},
-			...(Object.keys(configuration).length > 0 && { configuration }),
-			...(isObject(metadata) && { metadata }),
-		};
-	},
-	lower(value, at) {
-		const core = value as JsonObject;
-		const said = isObject(core["message"]) ? core["message"] : {};
-		const configuration = isObject(core["configuration"]) ? core["configuration"] : {};
-		const { acceptedOutputModes, historyLength, taskPushNotificationConfig, returnImmediately } = configuration;
-		if (returnImmediately === true)
-			at.loss("/configuration/returnImmediately", "has no counterpart: the agent answers when it answers");
-		return {
-			id: text(said["taskId"]) || randomUUID(),
-			...(text(said["contextId"]) && { sessionId: text(said["contextId"]) }),
-			message: message.lower(said, { path: pointer(at.path, "message"), loss: at.loss }) ?? {},
-			...(acceptedOutputModes !== undefined && { acceptedOutputModes }),
-			...(historyLength !== undefined && { historyLength }),
-			...(isObject(taskPushNotificationConfig) && { pushNotification: hook(taskPushNotificationConfig, at) }),
-			...(core["metadata"] !== undefined && { metadata: core["metadata"] }),
-		};
-	},
-};
+const SEND = ["id", "sessionId", "message", "historyLength", "pushNotification", "acceptedOutputModes", "metadata"];
 
-/** `text` was a mode name before media types were. */
-function mode(value: JsonValue): JsonValue {
-	return value === "text" ? "text/plain" : value;
+/** TaskSendParams ↔ a send; what v1.0 has under `configuration` stands beside the message. */
+const send: Lens = record(
+	{ metadata: ["metadata", struct] },
+	{
+		handled: ["message", "configuration", "tenant"],
+		consumed: SEND.filter((name) => name !== "metadata"),
+		lifted(core, older, at) {
+			const { id, sessionId, message: said, historyLength, pushNotification, acceptedOutputModes } = older;
+			if (!text(id)) throw misfit(step(at, "id"), "must be a string that is not empty");
+			if (said === undefined || said === null) throw misfit(step(at, "message"), "must be set");
+			core["message"] = {
+				...(message.lift(said, step(at, "message")) as JsonObject),
+				// A client that says the same twice means it twice: a new id each time.
+				messageId: randomUUID(),
+				taskId: text(id),
+				...(text(sessionId) && { contextId: text(sessionId) }),
+			};
+			core["configuration"] = {
+				...(Array.isArray(acceptedOutputModes) && { acceptedOutputModes: acceptedOutputModes.map(mode) }),
+				...noneUnlessAsked(historyLength),
+				...(isObject(pushNotification) && {
+					taskPushNotificationConfig: inlineWebhook.lift(pushNotification, step(at, "pushNotification")) ?? {},
+				}),
+			};
+			if (!isObject(pushNotification)) lost(older, at, "is not an object", "pushNotification");
+			if (!Array.isArray(acceptedOutputModes)) lost(older, at, "is not an array", "acceptedOutputModes");
+		},
+		lowered(older, core, at) {
+			const said = isObject(core["message"]) ? core["message"] : {};
+			const configuration = isObject(core["configuration"]) ? core["configuration"] : {};
+			const here = step(at, "configuration");
+			const {
+				acceptedOutputModes,
+				historyLength,
+				taskPushNotificationConfig: config,
+				returnImmediately,
+			} = configuration;
+			lost(core, at, "has no counterpart", "tenant");
+			lostBut(
+				configuration,
+				here,
+				"acceptedOutputModes",
+				"historyLength",
+				"taskPushNotificationConfig",
+				"returnImmediately",
+			);
+			if (returnImmediately === true)
+				at.loss(step(here, "returnImmediately").path, "has no counterpart: the agent answers when it answers");
+			older["id"] = text(said["taskId"]) || randomUUID();
+			if (text(said["contextId"])) older["sessionId"] = text(said["contextId"]);
+			older["message"] = message.lower(said, step(at, "message")) ?? {};
+			if (acceptedOutputModes !== undefined) older["acceptedOutputModes"] = acceptedOutputModes;
+			if (historyLength !== undefined) older["historyLength"] = historyLength;
+			if (isObject(config)) {
+				const inner = step(here, "taskPushNotificationConfig");
+				lost(config, inner, "a task has one config here, without an id", "id");
+				older["pushNotification"] = withoutId(inlineWebhook.lower(config, inner));
+			}
+		},
+	},
+);
+
+/** 0, null and absent all mean that no history is asked for; v1.0 says that with 0, and leaves it to the server when unset. */
+function noneUnlessAsked(historyLength: JsonValue | undefined): JsonObject {
+	return { historyLength: historyLength ?? 0 };
 }
 
 /** One webhook per task: its id has no member. */
-function hook(config: JsonObject, at: At): JsonValue {
-	const { id: _id, ...older } = webhook.lower(config, at) as JsonObject;
+function withoutId(config: JsonValue | undefined): JsonObject {
+	const { id: _id, ...older } = config as JsonObject;
 	return older;
 }
 
+/** `{id, pushNotificationConfig}` ↔ the flat config. */
 const taskConfig: Lens = {
 	lift(value, at) {
 		if (!isObject(value)) throw misfit(at, "must be an object");
-		const { id, pushNotificationConfig } = value;
-		const flat = webhook.lift(pushNotificationConfig ?? {}, {
-			path: pointer(at.path, "pushNotificationConfig"),
-			loss: at.loss,
-		}) as JsonObject;
-		return { ...flat, taskId: text(id) };
+		const { id, pushNotificationConfig, ...unknown } = value;
+		const flat = webhook.lift(pushNotificationConfig ?? {}, step(at, "pushNotificationConfig")) as JsonObject;
+		return { ...unknown, ...flat, taskId: text(id) };
 	},
 	lower(value, at) {
 		const core = value as JsonObject;
-		if (text(core["id"]) && core["id"] !== core["taskId"])
-			at.loss(pointer(at.path, "id"), "a task has one config here, without an id");
-		return { id: text(core["taskId"]), pushNotificationConfig: hook(core, at) };
+		oneConfig(core, at);
+		return { id: text(core["taskId"]), pushNotificationConfig: withoutId(webhook.lower(core, at)) };
 	},
 };
+const storedConfig: Lens = {
+	lift: (value, at) => withConfigId(taskConfig.lift(value, at) as JsonObject),
+	lower: taskConfig.lower,
+};
 
-const dropTenant = { handled: ["tenant"], consumed: ["metadata"] } as const;
+/** The task's only config goes by the task's id, here and in the SDKs. */
+function oneConfig(core: JsonObject, at: At): void {
+	if (core["id"] !== core["taskId"]) lost(core, at, "a task has one config here, without an id", "id");
+}
+
+const NO_PLACE = "has no counterpart on this request";
 
 /** Params by the name of the core's request type. */
 export const requests: Readonly<Record<string, Lens>> = {
 	SendMessageRequest: send,
-	GetTaskRequest: record({ id: ["id"], historyLength: ["historyLength"] }, dropTenant),
-	CancelTaskRequest: record({ id: ["id"], metadata: ["metadata", struct] }, { handled: ["tenant"] }),
-	SubscribeToTaskRequest: record({ id: ["id"] }, { handled: ["tenant"], consumed: ["metadata", "historyLength"] }),
-	TaskPushNotificationConfig: taskConfig,
-	GetTaskPushNotificationConfigRequest: {
-		lift(value, at) {
-			if (!isObject(value)) throw misfit(at, "must be an object");
-			return { taskId: text(value["id"]) };
+	GetTaskRequest: record(
+		{ id: ["id"] },
+		{
+			handled: ["tenant", "historyLength"],
+			consumed: ["metadata", "historyLength"],
+			lifted(core, older, at) {
+				Object.assign(core, noneUnlessAsked(older["historyLength"]));
+				lost(older, at, NO_PLACE, "metadata");
+			},
+			lowered(older, core, at) {
+				if (core["historyLength"] !== undefined) older["historyLength"] = core["historyLength"];
+				lost(core, at, NO_PLACE, "tenant");
+			},
 		},
-		lower: (value) => ({ id: text((value as JsonObject)["taskId"]) }),
-	},
+	),
+	CancelTaskRequest: record({ id: ["id"], metadata: ["metadata", struct] }, noTenant),
+	SubscribeToTaskRequest: record(
+		{ id: ["id"] },
+		{
+			...noTenant,
+			consumed: ["metadata", "historyLength"],
+			lifted: (_core, older, at) => lost(older, at, NO_PLACE, "metadata", "historyLength"),
+		},
+	),
+	TaskPushNotificationConfig: taskConfig,
+	GetTaskPushNotificationConfigRequest: record(
+		{ taskId: ["id"] },
+		{
+			handled: ["tenant", "id"],
+			consumed: ["metadata"],
+			lifted: (_core, older, at) => lost(older, at, NO_PLACE, "metadata"),
+			lowered(_older, core, at) {
+				oneConfig(core, at);
+				lost(core, at, NO_PLACE, "tenant");
+			},
+		},
+	),
 };
 
 /** Results by the name of the core's reply type. */
@@ -322,12 +399,14 @@ export const replies: Readonly<Record<string, Lens>> = {
 	SendMessageResponse: {
 		lift: (value, at) => ({ task: task.lift(value, at) ?? {} }),
 		lower(value, at) {
-			const { task: whole } = value as JsonObject;
+			const core = value as JsonObject;
+			const { task: whole } = core;
 			if (whole === undefined) throw misfit(at, "holds nothing that this version knows");
-			return task.lower(whole, { path: `${at.path}/task`, loss: at.loss });
+			lostBut(core, at, "task");
+			return task.lower(whole, step(at, "task"));
 		},
 	},
 	StreamResponse: streamEvent,
 	Task: task,
-	TaskPushNotificationConfig: taskConfig,
+	TaskPushNotificationConfig: storedConfig,
 };

@@ -1,17 +1,7 @@
 /** v0.3 and v0.2 JSON-RPC shapes (`kind`, lower-case states and roles) ↔ v1.0 ProtoJSON (dialects.md §3, §8, §9, §11). */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { type At, isObject, type Lens, list, lost, lostBut, misfit, record, step } from "../lens.ts";
-import {
-	inlineWebhook,
-	noTenant,
-	part,
-	role,
-	state,
-	struct,
-	timestamp,
-	webhook,
-	withConfigId,
-} from "../older.ts";
+import { inlineWebhook, noTenant, part, role, state, struct, timestamp, webhook, withConfigId } from "../older.ts";
 import { card } from "./card.ts";
 
 export const message: Lens = record(
