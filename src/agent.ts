@@ -6,8 +6,9 @@ import { A2AError } from "./call/error.ts";
 import { explainChoice } from "./card/choose.ts";
 import { credentialNames, selectCredentials } from "./card/credentials.ts";
 import { type Keeper, type Kept, keeper } from "./card/keeper.ts";
-import { offers, project, redactor, type Serialised, serialise } from "./card/project.ts";
-import { fileSource, httpSource, type Source } from "./card/source.ts";
+import { offers, project, redactor, type Serialised } from "./card/project.ts";
+import { sourceOf } from "./card/source.ts";
+import { type CardForm, type CardVariants, variants } from "./card/variants.ts";
 import type { AgentConfig, Config } from "./config/config.ts";
 import type { Log } from "./config/log.ts";
 import { Again, type Connection } from "./core/relay.ts";
@@ -24,8 +25,8 @@ export interface Agent {
 	connection(): Connection;
 	/** Protocol version in use; "" while there is no connection. */
 	readonly version: string;
-	/** The card as the gateway serves it; undefined while there is none. */
-	card(): Serialised | undefined;
+	/** The card as the gateway serves it, in each form; undefined while there is none. */
+	card(form: CardForm): Serialised | undefined;
 	/** Is there an agent to call, as far as is known? */
 	readonly ready: boolean;
 	/** A call found nobody there. */
@@ -38,7 +39,7 @@ interface Link {
 	readonly connection: Connection;
 	readonly upstream: Upstream;
 	readonly iface: Interface;
-	readonly card: Serialised;
+	readonly cards: CardVariants;
 }
 
 /** How many calls in a row must find nobody before the card's next interface is tried (G7). */
@@ -51,10 +52,14 @@ export function createAgent(config: AgentConfig, general: Config, log: Log, chan
 	/** What the agent said in the version its card names, while older ones are tried. */
 	let refusal: A2AError | undefined;
 	const settled = Promise.withResolvers<void>();
-	const source = sourceOf(config, general);
+	const ca = general.upstream.ca?.text;
+	const source = sourceOf(
+		{ url: config.url, card: config.card?.file },
+		{ connectTimeout: config.timeouts.connect, ...(ca !== undefined && { ca }) },
+	);
 	const about = { agent: config.name };
 
-	const cards: Keeper = keeper({
+	const found: Keeper = keeper({
 		source,
 		choose: {
 			bindings: bindings.map((b) => b.name),
@@ -93,11 +98,16 @@ export function createAgent(config: AgentConfig, general: Config, log: Log, chan
 					connectTimeout: config.timeouts.connect,
 					idleTimeout: config.timeouts.streamIdle,
 					connections: general.upstream.connections,
-					ca: general.upstream.ca?.text,
+					ca,
 				});
 		const view = viewOf(kept, iface, base, config, general);
-		const card = serialise(view.project(kept.reading.json), kept.changed);
-		link = { connection: { view, handler: adapting(kept, iface, upstream.handler) }, upstream, iface, card };
+		const cards = variants(view.project(kept.reading.core), bindingNamed("JSONRPC").publicUrl(base), kept.changed);
+		link = {
+			connection: { view, handler: adapting(kept, iface, upstream.handler) },
+			upstream,
+			iface,
+			cards,
+		};
 		if (before && !same)
 			void before.upstream.close().catch((error: unknown) => log.debug("connection not closed", { ...about, error }));
 	}
@@ -145,12 +155,12 @@ export function createAgent(config: AgentConfig, general: Config, log: Log, chan
 	return {
 		name: config.name,
 		get ready() {
-			return link !== undefined && cards.state.ready;
+			return link !== undefined && found.state.ready;
 		},
 		settled: settled.promise,
 		start(publicBase) {
 			base = publicBase;
-			cards.start();
+			found.start();
 		},
 		connection() {
 			if (!link) {
@@ -164,12 +174,12 @@ export function createAgent(config: AgentConfig, general: Config, log: Log, chan
 		get version() {
 			return link?.iface.version ?? "";
 		},
-		card: () => link?.card,
+		card: (form) => link?.cards[form],
 		unreachable(call, error) {
 			log.warn("agent unreachable", { ...about, id: call.id, error });
-			void cards.refresh("a call found nobody there");
+			void found.refresh("a call found nobody there");
 			misses += 1;
-			const kept = cards.current();
+			const kept = found.current();
 			if (misses < PATIENCE || !kept || !link) return;
 			misses = 0;
 			const order = [kept.choice.chosen, ...kept.choice.fallbacks];
@@ -180,7 +190,7 @@ export function createAgent(config: AgentConfig, general: Config, log: Log, chan
 			use(kept, next);
 		},
 		async close() {
-			await Promise.all([cards.stop(), link?.upstream.close()]);
+			await Promise.all([found.stop(), link?.upstream.close()]);
 		},
 	};
 }
@@ -214,16 +224,9 @@ function sameInterface(a: Interface, b: Interface): boolean {
 	return a.url === b.url && a.binding === b.binding && a.version === b.version && a.tenant === b.tenant;
 }
 
-function sourceOf(config: AgentConfig, general: Config): Source {
-	if (config.card) return fileSource(config.card.file, config.url);
-	if (config.url === undefined) throw new TypeError(`agent ${config.name} has neither a URL nor a card`);
-	const ca = general.upstream.ca?.text;
-	return httpSource(config.url, { connectTimeout: config.timeouts.connect, ...(ca !== undefined && { ca }) });
-}
-
 function viewOf(kept: Kept, iface: Interface, base: URL, config: AgentConfig, general: Config): AgentView {
-	const { json, card, interfaces } = kept.reading;
-	const names = credentialNames(json);
+	const { core, card, interfaces } = kept.reading;
+	const names = credentialNames(core);
 	const known = {
 		interfaces: [...interfaces.map((i) => i.url), iface.url],
 		origins: [kept.loaded.base, config.url].filter((url) => url !== undefined),

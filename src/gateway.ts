@@ -5,6 +5,7 @@ import { health, reflection } from "./binding/grpc/index.ts";
 import { anonymous, type Call, chain, type Handler } from "./call/call.ts";
 import { A2AError } from "./call/error.ts";
 import { publicBase } from "./card/public-base.ts";
+import type { CardForm } from "./card/variants.ts";
 import type { Config } from "./config/config.ts";
 import type { Log } from "./config/log.ts";
 import { agentIds } from "./core/agent-ids.ts";
@@ -14,7 +15,7 @@ import { clientIds, clientTaskKey } from "./core/client-ids.ts";
 import { continuity } from "./core/continuity.ts";
 import { type Count, createCounters } from "./core/counters.ts";
 import { forward } from "./core/forward.ts";
-import { checkExtensions, checkVersion } from "./core/negotiate.ts";
+import { checkExtensions, checkVersion, normaliseVersion } from "./core/negotiate.ts";
 import { Again, relay } from "./core/relay.ts";
 import { strict } from "./core/strict.ts";
 import { operationsOf } from "./core/types.ts";
@@ -91,6 +92,12 @@ export async function startGateway(config: Config, { log }: { readonly log: Log 
 	const services = [...new Set(servedOn(bindingNamed("GRPC")).map((d) => d.service))];
 	const ready = () => !draining && [...agents.values()].every((a) => a.ready);
 
+	/** Which form of the card a request is for (design/contract.md). */
+	const formOf = (path: string, version: string | string[] | undefined): CardForm => {
+		if (path === "/.well-known/agent.json") return "legacy";
+		const asked = normaliseVersion(String(version ?? ""));
+		return asked === "1.0" || asked === "0.3" ? asked : config.cardForm;
+	};
 	const prefix = config.publicUrl === undefined ? "" : new URL(config.publicUrl).pathname.replace(/\/+$/, "");
 	const listener = await listen({
 		host: config.listen.host,
@@ -110,8 +117,8 @@ export async function startGateway(config: Config, { log }: { readonly log: Log 
 			reflection(services),
 		],
 		site: createSite({
-			card: (target) => {
-				const card = agents.get(target.agent)?.card();
+			card: (target, { header }) => {
+				const card = agents.get(target.agent)?.card(formOf(target.path, header["a2a-version"]));
 				if (!card) return { unavailable: "The agent's card is not available yet" };
 				return {
 					body: card.body.toString(),

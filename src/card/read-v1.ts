@@ -15,7 +15,7 @@ export const v1Shape: Shape = {
 		const interfaces = list(json, "supportedInterfaces").flatMap((entry, i) =>
 			readInterface(entry, base, (text) => warn(`supportedInterfaces[${i}]${text}`)),
 		);
-		return { card: readMessage(json, warn), interfaces };
+		return { core: json, card: readMessage(json, warn), interfaces };
 	},
 };
 

@@ -14,6 +14,8 @@ export interface Shape {
 }
 
 export interface Contents {
+	/** The card's JSON in the words of v1.0, what v1.0 does not know included. Shared: never write to it. */
+	readonly core: JsonObject;
 	readonly card: AgentCard;
 	/** In card order, first = preferred. Bindings nobody knows are among them, under their own names. */
 	readonly interfaces: readonly Interface[];

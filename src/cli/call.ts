@@ -5,16 +5,18 @@ import { anonymous, type Call } from "../call/call.ts";
 import { A2AError } from "../call/error.ts";
 import { Losses } from "../call/loss.ts";
 import { iterate } from "../call/stream.ts";
+import type { Verdict } from "../card/choose.ts";
 import { CardError } from "../card/error.ts";
 import { type Args, ConfigError, columns, readArgs } from "../config/index.ts";
 import { duration } from "../config/kind.ts";
 import { ValueError } from "../config/problem.ts";
-import { bindings, dialects } from "../registry.ts";
+import { dialectOf } from "../registry.ts";
 import { fromValue } from "../schema/payload.ts";
 import type { Command } from "./command.ts";
 import { sendMethod } from "./methods.ts";
-import { endWithReader, out, warn } from "./output.ts";
+import { clean, endWithReader, out, warn } from "./output.ts";
 import { Printer } from "./print.ts";
+import { reach } from "./reach.ts";
 import { agentUrl, binding, direct, find, isGrpc, protocol } from "./target.ts";
 
 const FLAGS = [
@@ -40,7 +42,7 @@ export const call: Command = {
 			"",
 			columns([
 				["--binding NAME", "JSONRPC, GRPC or HTTP+JSON instead of the card's first."],
-				["--protocol VERSION", "1.0. Older versions come with the dialects."],
+				["--protocol VERSION", "1.0, 0.3, 0.2 or 0.1 instead of what the card says."],
 				["--stream", "Print events as they come."],
 				["--json", "Print raw JSON: the answer, or one line for each event."],
 				["--header 'NAME: VALUE'", "Sent along, to the card's place too. Repeatable."],
@@ -87,18 +89,17 @@ type Wanted = Parameters<typeof find>[0];
 
 /** The interface to use. A forced binding works without a card, at the URL itself. */
 async function target(wanted: Wanted): Promise<Interface> {
-	if (isGrpc(wanted.url) && wanted.card === undefined) return direct(wanted.url);
+	if (isGrpc(wanted.url) && wanted.card === undefined) return direct(wanted.url, wanted.version);
 	try {
 		const { choice } = await find(wanted);
-		const { chosen } = choice;
-		if (!chosen)
-			throw new Error(`none of the card's interfaces can be used:\n${choice.considered.map(line).join("\n")}`);
+		const { chosen, considered } = choice;
+		const offered = considered.map(line).join("\n");
+		if (!chosen) throw new Error(`none of the card's interfaces can be used:\n${offered}`);
 		if (wanted.binding !== undefined && chosen.binding !== wanted.binding) {
-			throw new Error(
-				`the card offers no usable ${wanted.binding} interface:\n${choice.considered.map(line).join("\n")}`,
-			);
+			throw new Error(`the card offers no usable ${wanted.binding} interface:\n${offered}`);
 		}
-		return chosen;
+		if (wanted.version === undefined || chosen.version === wanted.version) return chosen;
+		return older(wanted.version, wanted.binding, considered);
 	} catch (error) {
 		if (!(error instanceof CardError) || wanted.binding === undefined || wanted.card !== undefined) throw error;
 		warn(`note: ${error.operator}; calling ${wanted.url} as ${wanted.binding}`);
@@ -107,7 +108,24 @@ async function target(wanted: Wanted): Promise<Interface> {
 	}
 }
 
-function line({ interface: i, verdict }: { readonly interface: Interface; readonly verdict: string }): string {
+/** A version that the card does not list, asked for all the same: v0.1 and v0.2 were never listed, servers just answer them. */
+function older(version: string, wanted: string | undefined, considered: readonly Verdict[]): Interface {
+	const { bindings } = dialectOf(version);
+	const fits = considered.find(
+		({ interface: i, usable }) => usable && i.binding === (wanted ?? i.binding) && bindings.includes(i.binding),
+	);
+	if (!fits) {
+		const over = bindings.join(", ");
+		throw new Error(
+			`protocol version ${version} is spoken over ${over} only, which the card does not offer:\n${considered.map(line).join("\n")}`,
+		);
+	}
+	const { url, binding } = fits.interface;
+	warn(`note: the card does not list version ${version}; calling ${url} with it all the same`);
+	return { url, binding, version, tenant: "" };
+}
+
+function line({ interface: i, verdict }: Verdict): string {
 	return `  ${i.binding} ${i.version} ${i.url}: ${verdict}`;
 }
 
@@ -119,23 +137,14 @@ interface SendOptions {
 }
 
 async function send(iface: Interface, value: Parameters<typeof fromValue>[1], options: SendOptions): Promise<0 | 1> {
-	const dialect = dialects.find(({ version }) => version === iface.version);
-	const spoken = bindings.find(({ name }) => name === iface.binding);
-	if (!dialect || !spoken) throw new Error(`${iface.binding} ${iface.version} is not spoken here`);
+	const upstream = reach(iface);
 	const method = sendMethod(options.stream);
 	const controller = new AbortController();
 	const stop = () => controller.abort(new A2AError("CANCELLED", { message: "stopped" }));
 	const late = () => controller.abort(new A2AError("DEADLINE_EXCEEDED", { message: "no answer in time (--timeout)" }));
 	const timer = options.timeout > 0 ? setTimeout(late, options.timeout) : undefined;
 	process.once("SIGINT", stop);
-	const upstream = spoken.connect(iface, dialect, {
-		maxMessage: 64 * 2 ** 20,
-		maxDepth: 200,
-		connectTimeout: 5_000,
-		idleTimeout: 0,
-		connections: 1,
-		ca: undefined,
-	});
+	const losses = new Losses();
 	const request: Call = {
 		method,
 		request: fromValue(method.input, value),
@@ -143,8 +152,8 @@ async function send(iface: Interface, value: Parameters<typeof fromValue>[1], op
 		header: options.headers,
 		query: {},
 		principal: anonymous,
-		origin: { binding: iface.binding, version: dialect.version },
-		losses: new Losses(),
+		origin: { binding: iface.binding, version: "1.0" },
+		losses,
 		id: randomUUID(),
 		signal: controller.signal,
 		...(options.timeout > 0 && { deadline: Date.now() + options.timeout }),
@@ -156,6 +165,8 @@ async function send(iface: Interface, value: Parameters<typeof fromValue>[1], op
 			printer.take(payload.json(), options.json);
 		}
 		if (!options.json) printer.finish();
+		for (const { pointer, why } of losses.entries)
+			warn(clean(`note: version ${iface.version}: ${pointer || "/"} ${why}`));
 		return printer.failed ? 1 : 0;
 	} catch (error) {
 		throw controller.signal.aborted ? controller.signal.reason : error;

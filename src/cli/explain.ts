@@ -1,16 +1,9 @@
 /** `explain URL`: which interface of an agent the gateway would use and why, and what it would serve (§8.3.2). */
-import { randomUUID } from "node:crypto";
-import type { DescMethod } from "@bufbuild/protobuf";
-import { anonymous } from "../call/call.ts";
-import { A2AError } from "../call/error.ts";
-import { Losses } from "../call/loss.ts";
 import { columns, readArgs } from "../config/index.ts";
-import { checkCapabilities } from "../core/capability.ts";
 import { capabilitiesOf } from "../core/view.ts";
-import { v1 } from "../dialect/v1/index.ts";
-import { bindings } from "../registry.ts";
-import { fromValue } from "../schema/payload.ts";
+import { bindings, servedOn } from "../registry.ts";
 import type { Command } from "./command.ts";
+import { type Outlook, outlook } from "./outlook.ts";
 import { clean, endWithReader, out } from "./output.ts";
 import { agentUrl, binding, find, protocol } from "./target.ts";
 
@@ -26,7 +19,8 @@ export const explain: Command = {
 		[
 			"Usage: a2a-gateway explain URL [FLAGS]",
 			"",
-			"Fetches an agent's card and prints the interface the gateway would use and why, and what each binding serves.",
+			"Fetches an agent's card and prints the interface the gateway would use and why, and for each interface what a",
+			"v1.0 client gets: what is served, what the gateway supplies (emulated), what the agent's version cannot carry (lost).",
 			"Exit code 1 when there is no card, or nothing in it can be used.",
 			"",
 			columns([
@@ -47,78 +41,71 @@ export const explain: Command = {
 			headers: {},
 		});
 		const { card, warnings, shape } = reading;
-		const operations = offered(capabilitiesOf(card));
+		const capabilities = capabilitiesOf(card);
+		const seen = choice.considered.map(({ interface: i, usable, verdict }) => ({
+			interface: i,
+			usable,
+			verdict,
+			chosen: i === choice.chosen,
+			outlook: usable ? outlook(i, capabilities) : undefined,
+		}));
+		const chosen = seen.find((entry) => entry.chosen);
 		if (flags.has("json")) {
 			const report = {
 				card: from,
 				version: shape,
 				name: card.name,
 				chosen: choice.chosen ?? null,
-				considered: choice.considered,
-				serves: choice.chosen ? Object.fromEntries(SERVED.map((name) => [name, operations.yes])) : {},
-				refused: operations.no,
+				considered: seen.map(({ chosen: _, outlook, ...entry }) => ({ ...entry, ...outlook })),
+				serves: chosen ? SERVED : {},
 				warnings,
 			};
 			out(JSON.stringify(report, undefined, 2));
-			return choice.chosen ? 0 : 1;
+			return chosen ? 0 : 1;
 		}
 		const lines = [
 			`${card.name}${card.version && ` ${card.version}`}`,
 			`card: ${from} (version ${shape})`,
 			"",
 			"interfaces, in the card's order:",
-			...choice.considered.map(({ interface: i, verdict }) => {
-				const mark = i === choice.chosen ? "*" : " ";
-				return `${mark} ${i.binding} ${i.version} ${i.url}${i.tenant && ` (tenant ${i.tenant})`}: ${verdict}`;
-			}),
+			...seen.flatMap(({ interface: i, verdict, chosen, outlook }) => [
+				`${chosen ? "*" : " "} ${i.binding} ${i.version} ${i.url}${i.tenant && ` (tenant ${i.tenant})`}: ${verdict}`,
+				...(outlook ? described(outlook).map((line) => `    ${line}`) : []),
+			]),
 			"",
 		];
-		if (choice.chosen) {
-			lines.push(`served over ${SERVED.join(", ")}:`, ...operations.yes.map((name) => `  ${name}`));
-			lines.push(...operations.no.map(({ operation, reason }) => `  ${operation}: no (${reason})`));
+		if (chosen?.outlook) {
+			lines.push("the gateway would serve it over");
+			for (const [name, versions] of Object.entries(SERVED)) lines.push(`  ${name} (${versions.join(", ")})`);
+			lines.push("with the operations", ...chosen.outlook.served.map((name) => `  ${name}`));
 		} else lines.push("nothing can be served: no interface of this card can be used by this build");
 		if (warnings.length > 0) lines.push("", "tolerated in the card:", ...warnings.map((text) => `  ${text}`));
 		out(clean(lines.join("\n")));
-		return choice.chosen ? 0 : 1;
+		return chosen ? 0 : 1;
 	},
 };
 
-/** gRPC-Web and Connect ride on the gRPC routes. */
-const SERVED = bindings.flatMap(({ name }) => (name === "GRPC" ? [name, "gRPC-Web", "Connect"] : [name]));
+/** The versions served, by binding. gRPC-Web and Connect ride on the gRPC routes. */
+const SERVED: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
+	bindings.flatMap((b) => {
+		const versions = servedOn(b).map(({ version }) => version);
+		return (b.name === "GRPC" ? [b.name, "gRPC-Web", "Connect"] : [b.name]).map((name) => [name, versions]);
+	}),
+);
 
-interface Offered {
-	readonly yes: readonly string[];
-	readonly no: readonly { readonly operation: string; readonly reason: string }[];
+/** One line for each operation refused, each thing emulated and each lost; the same of several operations in one. */
+function described({ refused, emulated, lost }: Outlook): string[] {
+	return [
+		...grouped(refused, ({ reason }) => `no: ${reason}`),
+		...grouped(emulated, ({ how }) => `emulated: ${how}`),
+		...grouped(lost, ({ pointer, why }) => `lost: ${pointer || "/"} ${why}`),
+	];
 }
 
-/** Asks the core itself what it would refuse, so that this text cannot drift from what the gateway does. */
-function offered(capabilities: ReturnType<typeof capabilitiesOf>): Offered {
-	const ask = checkCapabilities(() => capabilities)(() => new Promise(() => {}));
-	const refusal = (method: DescMethod): string | undefined => {
-		try {
-			ask({
-				method,
-				request: fromValue(method.input, {}),
-				agent: "",
-				header: {},
-				query: {},
-				principal: anonymous,
-				origin: { binding: "", version: v1.version },
-				losses: new Losses(),
-				id: randomUUID(),
-				signal: new AbortController().signal,
-			}).catch(() => {});
-			return undefined;
-		} catch (error) {
-			return A2AError.from(error).message;
-		}
-	};
-	const yes: string[] = [];
-	const no: { operation: string; reason: string }[] = [];
-	for (const method of v1.service.methods) {
-		const reason = refusal(method);
-		if (reason === undefined) yes.push(method.name);
-		else no.push({ operation: method.name, reason });
-	}
-	return { yes, no };
+function grouped<T extends { readonly operation: string }>(
+	entries: readonly T[],
+	text: (entry: T) => string,
+): string[] {
+	const groups = Map.groupBy(entries, text);
+	return [...groups].map(([what, members]) => `${what} (${members.map(({ operation }) => operation).join(", ")})`);
 }

@@ -42,8 +42,8 @@ export async function find(wanted: Wanted): Promise<Found> {
 }
 
 /** The interface that a gRPC address is, when there is no card. */
-export function direct(url: string): Interface {
-	return { url, binding: "GRPC", version: "1.0", tenant: "" };
+export function direct(url: string, version = "1.0"): Interface {
+	return { url, binding: "GRPC", version, tenant: "" };
 }
 
 export function isGrpc(url: string): boolean {

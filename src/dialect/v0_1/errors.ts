@@ -27,9 +27,12 @@ const LOWERED: Partial<Record<Reason, number>> = {
 	UNAVAILABLE: -32011,
 };
 
+/** ErrorInfo metadata that keeps a code whose number means another thing in every later version. */
+const CODE = "v01Code";
+
 function write(error: A2AError): RpcError {
 	const { message, data } = older.rpc.write(error);
-	const code = error.wire.rpc ?? LOWERED[error.reason] ?? error.rpc;
+	const code = proseCode(error) ?? error.wire.rpc ?? LOWERED[error.reason] ?? error.rpc;
 	return { code, message, ...(data !== undefined && { data }) };
 }
 
@@ -42,8 +45,19 @@ function read(value: JsonValue): A2AError {
 		return older.rpc.read(value);
 	return new A2AError(reason, {
 		message: typeof value["message"] === "string" ? value["message"] : "",
-		wire: { rpc: code as number, ...(data !== undefined && data !== null && { data }) },
+		// Not as `wire.rpc`: later versions would read another error out of it.
+		metadata: { [CODE]: String(code) },
+		...(data !== undefined && data !== null && { wire: { data } }),
 	});
+}
+
+/** The code that `read` kept. */
+function proseCode(error: A2AError): number | undefined {
+	for (const { metadata } of error.details) {
+		const code = isObject(metadata) ? Number(metadata[CODE]) : Number.NaN;
+		if (PROSE.get(code) === error.reason) return code;
+	}
+	return undefined;
 }
 
 export const errorForms: ErrorForms = { rpc: { write, read }, http: older.http, grpc: older.grpc };

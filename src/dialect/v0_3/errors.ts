@@ -1,6 +1,7 @@
 /** v0.3 and v0.2 errors in the three wire forms and back (errors.md §4): codes without ErrorInfo, so the reason rides in `data`. */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { A2AError, type Detail, errors, type Reason } from "../../call/error.ts";
+import { A2AError, type Detail, errorInfo, errors, type Reason } from "../../call/error.ts";
+import { unpackStatus } from "../../schema/details.ts";
 import type { ErrorForms, RpcError } from "../dialect.ts";
 import { isObject } from "../lens.ts";
 import { errorForms as newer } from "../v1/errors.ts";
@@ -26,12 +27,32 @@ function read(value: JsonValue): A2AError {
 }
 
 /** `<ErrorName>: text`, as the Python 0.3 SDK writes it into grpc-message. */
-const NAMED = /^(\w+?)(?:Error)?: ?(.*)$/s;
+const NAMED = /^(\w+)Error: ?(.*)$/s;
 const byName = new Map<string, Reason>();
 for (const reason of Object.keys(errors) as Reason[]) byName.set(reason.toLowerCase().replaceAll("_", ""), reason);
 byName.set("authenticatedextendedcardnotconfigured", "EXTENDED_AGENT_CARD_NOT_CONFIGURED");
 byName.set("jsonparse", "PARSE_ERROR");
 byName.set("internal", "INTERNAL_ERROR");
+
+/** What 0.3 servers mean by a status when the body tells no code (errors.md §4, the Python 0.3 table), beyond v1.0's own. */
+const byStatus: ReadonlyMap<number, Reason> = new Map([
+	[409, "TASK_NOT_CANCELABLE"],
+	[415, "CONTENT_TYPE_NOT_SUPPORTED"],
+	[501, "UNSUPPORTED_OPERATION"],
+]);
+
+function textOf(body: JsonValue | undefined): string {
+	const inner = isObject(body) && isObject(body["error"]) ? body["error"] : body;
+	const text = isObject(inner) ? (inner["message"] ?? inner["detail"] ?? inner["title"]) : undefined;
+	return typeof text === "string" ? text : "";
+}
+
+/** Does this body say nothing but perhaps a text? A Status body, v1.0's, has more. */
+function isPlain(body: JsonValue | undefined): boolean {
+	if (!isObject(body)) return true;
+	const inner = isObject(body["error"]) ? body["error"] : body;
+	return inner["status"] === undefined && inner["details"] === undefined;
+}
 
 export const errorForms: ErrorForms = {
 	rpc: { write, read },
@@ -53,15 +74,20 @@ export const errorForms: ErrorForms = {
 					wire: error.wire,
 				});
 			}
-			return newer.http.read(status, body, header);
+			const error = newer.http.read(status, body, header);
+			const reason = isPlain(body) ? byStatus.get(status) : undefined;
+			return reason ? new A2AError(reason, { message: textOf(body), header: error.header }) : error;
 		},
 	},
 	grpc: {
 		write: newer.grpc.write,
 		read(status) {
-			const [, name, text] = (status.details ? undefined : NAMED.exec(status.message)) ?? [];
+			const error = newer.grpc.read(status);
+			// ErrorInfo first, then the name before the text, then the status.
+			const told = status.details && errorInfo(unpackStatus(status.details)?.details ?? []) !== undefined;
+			const [, name, text] = (told ? undefined : NAMED.exec(status.message)) ?? [];
 			const reason = name === undefined ? undefined : byName.get(name.toLowerCase());
-			return reason ? new A2AError(reason, { message: text ?? "" }) : newer.grpc.read(status);
+			return reason ? new A2AError(reason, { message: text ?? "" }) : error;
 		},
 	},
 };

@@ -40,9 +40,9 @@ const role = enumeration(
 function alias(core: JsonObject, to: string, older: JsonObject, from: string, lens: Lens, at: At): void {
 	const value = older[from];
 	if (value === undefined || value === null) return;
-	if (core[to] !== undefined) return at.loss(step(at, from).path, "is said twice");
-	const lifted = lens.lift(value, step(at, from));
+	const lifted = core[to] === undefined ? lens.lift(value, step(at, from)) : undefined;
 	if (lifted !== undefined) core[to] = lifted;
+	else at.loss(step(at, from).path, "is said twice");
 }
 
 const strings: Lens = { lift: (value) => value, lower: (value) => value };

@@ -136,7 +136,7 @@ export class Brain {
 				return { hook: { taskId: live.task.id, hook } };
 			}
 			case "pushList":
-				return { hooks: [...live.hooks.values()] };
+				return { hooks: { taskId: live.task.id, list: [...live.hooks.values()] } };
 			case "pushDelete":
 				live.hooks.delete(ask.hookId ?? "");
 				return { done: true };
@@ -260,9 +260,9 @@ export class Brain {
 		state("working", "at it");
 		if (word === "message") state("completed", textOf(message).slice("message ".length));
 		else if (word === "input") state("input-required", "which one?");
-		else if (word === "auth") state("auth-required", "log in");
+		else if (word === "auth") state(this.nature.clientIds ? "input-required" : "auth-required", "log in");
 		else if (word === "fail") state("failed", "broken");
-		else if (word === "reject") state("rejected", "no");
+		else if (word === "reject") state(this.nature.clientIds ? "failed" : "rejected", "no");
 		else if (word === "wait") {
 			const to = await new Promise<State>((resolve) => {
 				live.release = resolve;

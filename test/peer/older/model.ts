@@ -133,7 +133,7 @@ export interface Said {
 	/** Beside `status`, in the versions that say it. */
 	readonly final?: boolean;
 	readonly hook?: { readonly taskId: string; readonly hook: Hook };
-	readonly hooks?: readonly Hook[];
+	readonly hooks?: { readonly taskId: string; readonly list: readonly Hook[] };
 	readonly tasks?: readonly Task[];
 	readonly card?: JsonObject;
 	readonly done?: true;

@@ -253,7 +253,7 @@ export function protoCodec(old: boolean, named = true): Codec {
 		writeSaid(op, said) {
 			const { task, message, status, artifact, hook, hooks, tasks } = said;
 			if (hook) return writeConfig(hook.taskId, hook.hook);
-			if (hooks) return { configs: hooks.map((each) => writeConfig("", each)) };
+			if (hooks) return { configs: hooks.list.map((each) => writeConfig(hooks.taskId, each)) };
 			if (tasks)
 				return { tasks: tasks.map(writeTask), nextPageToken: "", pageSize: tasks.length, totalSize: tasks.length };
 			if (said.card) return said.card;
@@ -287,8 +287,10 @@ export function protoCodec(old: boolean, named = true): Codec {
 				case "pushCreate":
 				case "pushGet":
 					return { hook: readConfig(value) };
-				case "pushList":
-					return { hooks: array(value["configs"]).map((each) => readConfig(each).hook) };
+				case "pushList": {
+					const configs = array(value["configs"]).map(readConfig);
+					return { hooks: { taskId: configs[0]?.taskId ?? "", list: configs.map(({ hook }) => hook) } };
+				}
 				case "pushDelete":
 					return { done: true };
 				case "card":

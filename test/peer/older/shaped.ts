@@ -228,7 +228,8 @@ export const kindCodec: Codec = {
 	},
 	writeSaid(op, said) {
 		if (said.hook) return { taskId: said.hook.taskId, pushNotificationConfig: writeHook(said.hook.hook) };
-		if (said.hooks) return said.hooks.map((hook) => ({ taskId: "", pushNotificationConfig: writeHook(hook) }));
+		const { hooks } = said;
+		if (hooks) return hooks.list.map((each) => ({ taskId: hooks.taskId, pushNotificationConfig: writeHook(each) }));
 		if (op === "pushDelete") return null;
 		if (said.card) return said.card;
 		return writeKind(said);
@@ -236,7 +237,8 @@ export const kindCodec: Codec = {
 	readSaid(op, json) {
 		if (op === "pushList") {
 			if (!Array.isArray(json)) throw new Error(`no array: ${JSON.stringify(json)}`);
-			return { hooks: array(json).map((each) => readHook(object(each["pushNotificationConfig"]))) };
+			const list = array(json).map((each) => readHook(object(each["pushNotificationConfig"])));
+			return { hooks: { taskId: text(array(json)[0]?.["taskId"]), list } };
 		}
 		const value = object(json);
 		if (op === "pushCreate" || op === "pushGet")
