@@ -39,7 +39,9 @@ const empty = Buffer.alloc(0);
 export class FrameReader {
 	readonly #max: number;
 	#chunks: Buffer[] = [];
+	/** Bytes not taken yet, and where they start in the first chunk. */
 	#size = 0;
+	#at = 0;
 	/** Content length of the frame under way; -1 while its prefix is awaited. */
 	#length = -1;
 	#compressed = false;
@@ -62,10 +64,11 @@ export class FrameReader {
 	next(): Frame | undefined {
 		if (this.#length < 0) {
 			if (this.#size < PREFIX) return undefined;
-			const prefix = this.#take(PREFIX);
-			const flags = prefix[0] ?? 0;
+			const chunk = this.#contiguous(PREFIX);
+			const flags = chunk[this.#at] ?? 0;
 			if (flags > 1) throw new FrameError("malformed", "Unknown flags in a message's prefix");
-			const length = prefix.readUInt32BE(1);
+			const length = chunk.readUInt32BE(this.#at + 1);
+			this.#skip(chunk, PREFIX);
 			if (length > this.#max) throw new FrameError("oversized", `A message has more than ${this.#max} bytes`);
 			this.#compressed = flags === 1;
 			this.#length = length;
@@ -78,14 +81,29 @@ export class FrameReader {
 
 	#take(count: number): Buffer {
 		if (count === 0) return empty;
+		const chunk = this.#contiguous(count);
+		const from = this.#at;
+		this.#skip(chunk, count);
+		return from === 0 && chunk.length === count ? chunk : chunk.subarray(from, from + count);
+	}
+
+	/** The first chunk, made to hold `count` bytes: one copy when they came in pieces, none when they came in one. */
+	#contiguous(count: number): Buffer {
 		const [first] = this.#chunks;
-		// One copy when a frame came in pieces, none when it came in one.
-		const whole = first && first.length >= count ? first : Buffer.concat(this.#chunks, this.#size);
-		if (whole !== first) this.#chunks = [whole];
+		if (first && first.length - this.#at >= count) return first;
+		if (first && this.#at > 0) this.#chunks[0] = first.subarray(this.#at);
+		const whole = Buffer.concat(this.#chunks, this.#size);
+		this.#chunks = [whole];
+		this.#at = 0;
+		return whole;
+	}
+
+	#skip(chunk: Buffer, count: number): void {
 		this.#size -= count;
-		if (whole.length === count) this.#chunks.shift();
-		else this.#chunks[0] = whole.subarray(count);
-		return whole.subarray(0, count);
+		this.#at += count;
+		if (this.#at < chunk.length) return;
+		this.#chunks.shift();
+		this.#at = 0;
 	}
 }
 

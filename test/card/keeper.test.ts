@@ -147,7 +147,7 @@ describe("keeper", () => {
 	});
 
 	it.each<[string, JsonObject, RegExp]>([
-		["older dialects only", cardV03, /needs dialect support/],
+		["older dialects only", cardV03, /no interface.*\n.*version 0\.3 is not supported/],
 		[
 			"nothing usable",
 			cardAt("https://a/", {

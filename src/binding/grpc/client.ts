@@ -4,6 +4,7 @@ import { type Call, type Handler, type Header, isStream, type Reply } from "../.
 import { A2AError, wouldLose } from "../../call/error.ts";
 import type { Losses } from "../../call/loss.ts";
 import { type Payload, PayloadError } from "../../call/payload.ts";
+import { mapEach } from "../../call/stream.ts";
 import type { Dialect } from "../../dialect/dialect.ts";
 import { isMetadata, writeMetadata, writeTimeout } from "../../wire/grpc-metadata.ts";
 import type { ConnectOptions, Interface, Upstream } from "../binding.ts";
@@ -86,37 +87,18 @@ function lift(dialect: Dialect, method: DescMethod, bytes: Uint8Array, losses: L
 	}
 }
 
-/** By hand, not as a generator: `return` must reach the source even while `next` waits, and a turn less per event. */
+/** Not a generator: `return` must reach the source even while `next` waits, and bursts pass without a turn per event. */
 function liftEach(
 	dialect: Dialect,
 	method: DescMethod,
 	source: AsyncIterableIterator<Uint8Array>,
 	losses: Losses,
-): AsyncIterableIterator<Payload> {
-	return {
-		async next() {
-			let next: IteratorResult<Uint8Array>;
-			try {
-				next = await source.next();
-			} catch (error) {
-				throw convert(error, dialect);
-			}
-			if (next.done) return { done: true, value: undefined };
-			try {
-				return { done: false, value: lift(dialect, method, next.value, losses) };
-			} catch (error) {
-				await source.return?.();
-				throw error;
-			}
-		},
-		async return() {
-			await source.return?.();
-			return { done: true, value: undefined };
-		},
-		[Symbol.asyncIterator]() {
-			return this;
-		},
-	};
+): AsyncIterable<Payload> {
+	return mapEach(
+		source,
+		(bytes) => lift(dialect, method, bytes, losses),
+		(error) => convert(error, dialect),
+	);
 }
 
 /** A status is the dialect's to read; its trailers' named set goes with it. */

@@ -2,13 +2,14 @@
 import { type ClientHttp2Stream, constants, type IncomingHttpHeaders, type OutgoingHttpHeaders } from "node:http2";
 import type { Header } from "../../call/call.ts";
 import { A2AError } from "../../call/error.ts";
+import type { Ready } from "../../call/stream.ts";
 import { type Frame, FrameReader, frame, inflate, isEncoding, prefix } from "../../wire/grpc-frame.ts";
 import { readBinary, readMessage, readMetadata } from "../../wire/grpc-metadata.ts";
 import { type ChannelOptions, GrpcFailure, httpFailure, resetFailure, rubbish, unavailable } from "./channel.ts";
 import type { Connection } from "./connection.ts";
 
 /** Frames, and bytes of them, that may wait here for a slow reader; the rest waits with the agent. */
-const MOST_FRAMES = 16;
+const MOST_FRAMES = 256;
 const MOST_BYTES = 64 * 1024;
 const LARGE = 64 * 1024;
 
@@ -16,7 +17,7 @@ const CONTENT_TYPE = /^application\/grpc(\+proto)?\s*(;|$)/i;
 
 type Outcome = { readonly error: unknown } | "ok";
 
-export class Exchange implements AsyncIterableIterator<Uint8Array> {
+export class Exchange implements Ready<Uint8Array> {
 	/** Initial metadata, once `started`; the trailers with it when the agent sent trailers only. */
 	header: Header = {};
 	trailers: Header | undefined;
@@ -78,12 +79,23 @@ export class Exchange implements AsyncIterableIterator<Uint8Array> {
 		if (!this.#responded && this.#outcome && this.#outcome !== "ok") throw this.#outcome.error;
 	}
 
+	ready(): Uint8Array | undefined {
+		// A compressed message has to be waited for.
+		return this.#frames[0]?.compressed === false ? this.#shift()?.bytes : undefined;
+	}
+
+	#shift(): Frame | undefined {
+		const next = this.#frames.shift();
+		if (!next) return undefined;
+		this.#bytes -= next.bytes.length;
+		if (this.#paused && this.#bytes < MOST_BYTES / 2 && this.#frames.length < MOST_FRAMES / 2) this.#resume();
+		return next;
+	}
+
 	async next(): Promise<IteratorResult<Uint8Array>> {
 		for (;;) {
-			const next = this.#frames.shift();
+			const next = this.#shift();
 			if (next) {
-				this.#bytes -= next.bytes.length;
-				if (this.#paused && this.#bytes < MOST_BYTES / 2 && this.#frames.length < MOST_FRAMES / 2) this.#resume();
 				return { done: false, value: next.compressed ? await this.#inflate(next) : next.bytes };
 			}
 			if (this.#outcome === "ok") return { done: true, value: undefined };

@@ -6,7 +6,7 @@ import { type Handler, type Header, isStream, type Origin, type Reply } from "..
 import { A2AError, errors, wouldLose } from "../../call/error.ts";
 import { Losses } from "../../call/loss.ts";
 import { type Payload, PayloadError } from "../../call/payload.ts";
-import { iterate, open, single } from "../../call/stream.ts";
+import { forEach, iterate, open, single } from "../../call/stream.ts";
 import type { Dialect } from "../../dialect/dialect.ts";
 import { readMetadata } from "../../wire/grpc-metadata.ts";
 import type { AttachOptions, StreamHandler, Target } from "../binding.ts";
@@ -136,17 +136,17 @@ async function sendOne(reply: Reply, route: Route, answer: Answer, losses: Losse
 async function sendStream(reply: Reply, route: Route, answer: Answer, losses: Losses): Promise<void> {
 	const { messages } = await open(reply);
 	let started = false;
-	for await (const message of messages) {
-		if (answer.over) return;
+	await forEach(messages, (message) => {
+		if (answer.over) return false;
 		const bytes = lower(route, message, losses);
 		// After the first message, so that the header tells what it lost.
 		if (!started) answer.start(replyHeader(reply.header, losses));
 		started = true;
 		losses.check(wouldLose);
 		const sent = answer.send(bytes);
-		if (sent) await sent;
-		if (answer.over) return;
-	}
+		return answer.over ? false : sent;
+	});
+	if (answer.over) return;
 	if (!started) answer.start(reply.header);
 	answer.finish(ok);
 }

@@ -4,7 +4,7 @@ import { type Handler, type Header, isStream, type Reply } from "../../call/call
 import { A2AError, wouldLose } from "../../call/error.ts";
 import { Losses } from "../../call/loss.ts";
 import { type Payload, PayloadError } from "../../call/payload.ts";
-import { open, single } from "../../call/stream.ts";
+import { forEach, open, single } from "../../call/stream.ts";
 import type { Dialect } from "../../dialect/dialect.ts";
 import { routesOf } from "../../schema/http-rule.ts";
 import { type Match, matcher } from "../../schema/http-rule-match.ts";
@@ -135,15 +135,15 @@ export function attach(handler: Handler, dialects: readonly Dialect[], options: 
 		const { losses } = session.call;
 		let events: SseWriter | undefined;
 		try {
-			for await (const message of messages) {
+			await forEach(messages, (message) => {
 				const text = written(route, message, losses);
 				losses.check(wouldLose);
 				// After the first event, so that the header tells what it lost.
 				events ??= sseWriter(res, { keepAlive: options.keepAlive, header: replyHeader(reply.header, losses) });
 				const sent = events.send(text);
-				if (sent) await sent;
-				if (events.closed) return;
-			}
+				return events.closed ? false : sent;
+			});
+			if (events?.closed) return;
 		} catch (thrown) {
 			if (!events) throw thrown;
 			const { body } = route.dialect.errors.http.write(session.fail(thrown));

@@ -130,9 +130,9 @@ export function connect(iface: Interface, dialect: Dialect, options: ConnectOpti
 		return read(call, json.value === null && isEmpty ? { text: "{}", value: {} } : json);
 	}
 
-	async function* events(call: Call, answer: HttpAnswer): AsyncGenerator<Payload, void, undefined> {
-		for await (const { data, event } of sseReader(answer.body, { maxEvent: options.maxMessage })) {
-			if (data === "") continue;
+	function events(call: Call, answer: HttpAnswer): AsyncIterable<Payload> {
+		return mapEach(sseReader(answer.body, { maxEvent: options.maxMessage }), ({ data, event }) => {
+			if (data === "") return undefined;
 			let json: JsonText | undefined;
 			try {
 				json = unambiguous(parseJsonText(data, options.maxDepth));
@@ -142,8 +142,8 @@ export function connect(iface: Interface, dialect: Dialect, options: ConnectOpti
 			if (event === "error") throw dialect.errors.http.read(statusOf(json?.value), json?.value, {});
 			if (!json) throw invalid("an event is no JSON");
 			throwIfError(json.value);
-			yield read(call, json);
-		}
+			return read(call, json);
+		});
 	}
 
 	/** Messages never have a lone member `error`: where a success says so, it is none. */

@@ -3,7 +3,7 @@ import type { ServerResponse } from "node:http";
 import { type Handler, isStream, type Reply } from "../../call/call.ts";
 import { A2AError, wouldLose } from "../../call/error.ts";
 import { Losses } from "../../call/loss.ts";
-import { open, single } from "../../call/stream.ts";
+import { forEach, open, single } from "../../call/stream.ts";
 import type { Dialect } from "../../dialect/dialect.ts";
 import { readBody } from "../../wire/body.ts";
 import { mediaType, toHeader } from "../../wire/header.ts";
@@ -98,15 +98,15 @@ export function attach(handler: Handler, dialects: readonly Dialect[], options: 
 		const { method, losses } = session.call;
 		let sse: SseWriter | undefined;
 		try {
-			for await (const message of messages) {
+			await forEach(messages, (message) => {
 				const { text } = dialect.rpc.writeReply(method, message, losses.add);
 				losses.check(wouldLose);
 				// After the first message, so that the header tells what it lost.
 				sse ??= sseWriter(res, { keepAlive: options.keepAlive, header: replyHeader(reply.header, losses) });
 				const sent = sse.send(writeResult(id, text));
-				if (sent) await sent;
-				if (sse.closed) return;
-			}
+				return sse.closed ? false : sent;
+			});
+			if (sse?.closed) return;
 		} catch (thrown) {
 			if (!sse) throw thrown;
 			await sse.send(writeError(id, dialect.errors.rpc.write(session.fail(thrown))));

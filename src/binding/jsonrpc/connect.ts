@@ -2,6 +2,7 @@
 import { type Call, type Header, isStream, type Reply } from "../../call/call.ts";
 import { A2AError, errors, wouldLose } from "../../call/error.ts";
 import { type Payload, PayloadError } from "../../call/payload.ts";
+import { mapEach } from "../../call/stream.ts";
 import type { Dialect, JsonText } from "../../dialect/dialect.ts";
 import { mediaType, pick } from "../../wire/header.ts";
 import { type HttpAnswer, httpClient, readAll } from "../../wire/http-client.ts";
@@ -70,9 +71,9 @@ export function connect(iface: Interface, dialect: Dialect, options: ConnectOpti
 		return read(call, response.result);
 	}
 
-	async function* events(call: Call, answer: HttpAnswer): AsyncIterable<Payload> {
-		for await (const event of sseReader(answer.body, { maxEvent: options.maxMessage })) {
-			if (event.data === "") continue;
+	function events(call: Call, answer: HttpAnswer): AsyncIterable<Payload> {
+		return mapEach(sseReader(answer.body, { maxEvent: options.maxMessage }), (event) => {
+			if (event.data === "") return undefined;
 			let response: Response | undefined;
 			try {
 				response = readResponse(event.data, options.maxDepth);
@@ -84,8 +85,8 @@ export function connect(iface: Interface, dialect: Dialect, options: ConnectOpti
 					message: "The agent sent an event that is no JSON-RPC response",
 				});
 			if ("error" in response) throw dialect.errors.rpc.read(response.error);
-			yield read(call, response.result);
-		}
+			return read(call, response.result);
+		});
 	}
 
 	function read(call: Call, result: JsonText): Payload {

@@ -145,9 +145,10 @@ export function cardLens(style: Style): Lens {
 			consumed: [...OLDER, "signatures", "supportedInterfaces"],
 			lifted(core, older, at) {
 				core["supportedInterfaces"] = liftInterfaces(older);
-				if (older["supportsAuthenticatedExtendedCard"] === true) {
+				const extended = older["supportsAuthenticatedExtendedCard"];
+				if (typeof extended === "boolean") {
 					const facts = core["capabilities"];
-					core["capabilities"] = { ...(isObject(facts) ? facts : {}), extendedAgentCard: true };
+					core["capabilities"] = { ...(isObject(facts) ? facts : {}), extendedAgentCard: extended };
 				}
 				lost(older, at, "does not verify after a translation", "signatures");
 			},
@@ -155,7 +156,8 @@ export function cardLens(style: Style): Lens {
 				Object.assign(older, lowerInterfaces(core, at));
 				const facts = core["capabilities"];
 				older["capabilities"] ??= {};
-				if (isObject(facts) && facts["extendedAgentCard"] === true) older["supportsAuthenticatedExtendedCard"] = true;
+				const extended = isObject(facts) ? facts["extendedAgentCard"] : undefined;
+				if (extended !== undefined) older["supportsAuthenticatedExtendedCard"] = extended;
 				for (const name of ["description", "version", "name"]) older[name] ??= "";
 				for (const name of ["defaultInputModes", "defaultOutputModes", "skills"]) older[name] ??= [];
 				lost(core, at, "does not verify after a translation", "signatures");

@@ -38,6 +38,10 @@ interface Bus {
 
 /** `message X`, `task N`, `input`, `wait`, `fail`, as the Brain does them; on the SDKs' event bus. */
 class Obedient {
+	readonly #store: { load(taskId: string): Promise<unknown> };
+	constructor(store: { load(taskId: string): Promise<unknown> }) {
+		this.#store = store;
+	}
 	readonly waiting = new Map<string, (state: State) => void>();
 
 	readonly execute = async ({ userMessage, task, taskId, contextId }: Context, bus: Bus): Promise<void> => {
@@ -82,6 +86,12 @@ class Obedient {
 
 	readonly cancelTask = async (taskId: string): Promise<void> => {
 		this.waiting.get(taskId)?.("canceled");
+		// The SDKs answer with the task as stored, and store it when the event is processed.
+		for (let n = 0; n < 1000; n++) {
+			const { status } = (await this.#store.load(taskId)) as { status: { state: State } };
+			if (status.state !== "working") return;
+			await new Promise((resolve) => setImmediate(resolve));
+		}
 	};
 }
 
@@ -100,7 +110,8 @@ async function serve(app: ReturnType<typeof express>): Promise<{ url: string; cl
 /** One binding per agent, as most are. */
 export async function startSdk03(binding: Form["binding"]): Promise<SdkAgent> {
 	const form: Form = { binding, version: "0.3" };
-	const executor = new Obedient();
+	const store = new v03.InMemoryTaskStore();
+	const executor = new Obedient(store as never);
 	const app = express();
 	const host = await serve(app);
 	let endpoint = binding === "HTTP+JSON" ? `${host.url}/rest` : `${host.url}/rpc`;
@@ -108,7 +119,7 @@ export async function startSdk03(binding: Form["binding"]): Promise<SdkAgent> {
 	const handler = (): v03.DefaultRequestHandler =>
 		new v03.DefaultRequestHandler(
 			cardOf(form, endpoint) as never,
-			new v03.InMemoryTaskStore(),
+			store,
 			executor as never,
 			undefined,
 			undefined,
@@ -153,13 +164,14 @@ export async function startSdk03(binding: Form["binding"]): Promise<SdkAgent> {
 
 export async function startSdk02(): Promise<SdkAgent> {
 	const form: Form = { binding: "JSONRPC", version: "0.2" };
-	const executor = new Obedient();
+	const store = new v02.InMemoryTaskStore();
+	const executor = new Obedient(store);
 	const app = express();
 	const host = await serve(app);
 	const endpoint = `${host.url}/`;
 	// This SDK has no extended card, and says so.
 	const card = cardOf(form, endpoint, { supportsAuthenticatedExtendedCard: false });
-	const handler = new v02.DefaultRequestHandler(card as never, new v02.InMemoryTaskStore(), executor as never);
+	const handler = new v02.DefaultRequestHandler(card as never, store, executor as never);
 	new v02.A2AExpressApp(handler).setupRoutes(app as never, "");
 	return {
 		name: "SDK 0.2 JSONRPC",

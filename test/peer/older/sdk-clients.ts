@@ -37,8 +37,9 @@ function adapt(form: Form, calls: Calls, unwrap: (answer: unknown) => JsonValue)
 	};
 	const refused = (thrown: unknown): unknown => {
 		if (!(thrown instanceof Error) || thrown instanceof Refused) return thrown;
+		const inner = (thrown.cause as { code?: number } | undefined)?.code;
 		const found = /(?:code|Code)[": ]+(-?\d+)/.exec(thrown.message)?.[1];
-		const code = codes[thrown.name] ?? codes[thrown.constructor.name] ?? (found ? Number(found) : undefined);
+		const code = codes[thrown.name] ?? codes[thrown.constructor.name] ?? (found ? Number(found) : inner);
 		return code === undefined ? thrown : new Refused(code, thrown.message);
 	};
 	// What an SDK hands out may have members that are undefined.
