@@ -1,8 +1,8 @@
 /**
- * Starts the gateway as users do and asks the demo agent through each binding with this program as the client,
- * then stops it with SIGTERM. Usage: node scripts/smoke.ts [COMMAND...]; default: npm start.
+ * Starts the gateway as users do, runs every line it prints, asks the demo agent in every version and binding with
+ * this program as the client, then stops it with SIGTERM. Usage: node scripts/smoke.ts [COMMAND...]; default: npm start.
  */
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
@@ -12,10 +12,12 @@ const bin = fileURLToPath(new URL("../bin/a2a-gateway.js", import.meta.url));
 const given = process.argv.slice(2);
 const command = given.length > 0 ? given : ["npm", "start", "--silent", "--"];
 const [program = "npm", ...args] = command;
+const SECONDS = 180;
 const limit = setTimeout(() => {
-	console.error("smoke: no end after 90 s");
+	console.error(`smoke: no end after ${SECONDS} s`);
+	gateway.kill("SIGKILL");
 	process.exit(1);
-}, 90_000);
+}, SECONDS * 1000);
 
 /** The URL of the line on standard output. */
 async function listening(child: ChildProcess): Promise<string> {
@@ -36,35 +38,88 @@ async function ready(url: string): Promise<void> {
 	throw new Error("/readyz stays red");
 }
 
-async function ask(url: string, flags: readonly string[]): Promise<string> {
-	const child = spawn(process.execPath, [bin, "call", url, "the quick brown fox", ...flags], {
-		stdio: ["ignore", "pipe", "inherit"],
+/** Runs a program to its end; what it wrote to standard output. */
+function run(file: string, argv: readonly string[]): Promise<string> {
+	return new Promise((resolve, reject) => {
+		execFile(file, [...argv], { timeout: 30_000 }, (error, stdout, stderr) => {
+			if (error) reject(new Error(`${file} ${argv.join(" ")}: ${stderr || error.message}`));
+			else resolve(stdout);
+		});
 	});
-	const chunks: Buffer[] = [];
-	child.stdout.on("data", (chunk: Buffer) => chunks.push(chunk));
-	const [code] = (await once(child, "close")) as [number | null];
-	const text = Buffer.concat(chunks).toString("utf8");
-	if (code !== 0) throw new Error(`call ${flags.join(" ")} ended with ${code}`);
-	return text;
+}
+
+const has = (tool: string): Promise<boolean> =>
+	run("sh", ["-c", `command -v ${tool}`]).then(
+		() => true,
+		() => false,
+	);
+
+function expectReport(what: string, answer: string): void {
+	if (!answer.includes("4 words, 19 characters")) throw new Error(`unexpected answer to ${what}: ${answer}`);
+	console.log(`smoke: ${what} ok`);
+}
+
+/** The lines that are meant to be pasted, once they are all there: they come by another pipe than the one that says ready. */
+async function pasteable(): Promise<readonly string[]> {
+	for (let tries = 0; tries < 100; tries++) {
+		const lines = printed.split("\n").flatMap((line) => (line.startsWith("  ") ? [line.trim()] : []));
+		if (lines.length >= 14) return lines;
+		await new Promise((resolve) => setTimeout(resolve, 100));
+	}
+	throw new Error("the lines to paste are not all there");
+}
+
+/** Pastes one line into a shell. */
+async function paste(line: string, tools: ReadonlyMap<string, boolean>): Promise<void> {
+	const [tool = ""] = line.split(" ");
+	if (tools.get(tool) === false) {
+		console.log(`smoke: SKIPPED, there is no ${tool} on this machine: ${line}`);
+		return;
+	}
+	// The program itself runs on the Node that is being tried.
+	const text = line.replace(/^npm exec a2a-gateway -- /, () => `'${process.execPath}' '${bin}' `);
+	const answer = await run("sh", ["-c", text]);
+	if (/agent-card\.json/.test(line)) {
+		if (!("skills" in JSON.parse(answer))) throw new Error(`not a card: ${answer}`);
+		console.log(`smoke: ${line} ok`);
+		return;
+	}
+	const streamed = /^curl -sNk? /.test(line);
+	if (streamed !== answer.startsWith("data: ")) throw new Error(`${streamed ? "no" : "a"} stream: ${answer}`);
+	expectReport(line, answer);
 }
 
 const gateway = spawn(program, [...args, "--listen", "127.0.0.1:0"], {
 	cwd: root,
-	stdio: ["ignore", "pipe", "inherit"],
+	stdio: ["ignore", "pipe", "pipe"],
 });
 gateway.on("error", (error) => {
 	console.error(`smoke: ${error.message}`);
 	process.exit(1);
 });
+let printed = "";
+gateway.stderr.setEncoding("utf8").on("data", (text: string) => {
+	printed += text;
+});
 try {
 	const url = await listening(gateway);
 	await ready(url);
-	for (const binding of ["JSONRPC", "HTTP+JSON", "GRPC"]) {
+	const lines = await pasteable();
+	const tools = new Map<string, boolean>();
+	for (const tool of ["curl", "grpcurl"]) tools.set(tool, await has(tool));
+	for (const line of lines) await paste(line, tools);
+
+	const ways = [
+		...["JSONRPC", "HTTP+JSON", "GRPC"].flatMap((binding) => ["1.0", "0.3"].map((version) => [binding, version])),
+		["JSONRPC", "0.2"],
+		["JSONRPC", "0.1"],
+	] as const;
+	for (const [binding = "", version = ""] of ways) {
 		for (const more of [[], ["--stream"]]) {
-			const answer = await ask(url, ["--binding", binding, ...more]);
-			const fits = answer.includes("4 words, 19 characters") && answer.includes(": completed");
-			if (!fits) throw new Error(`unexpected answer over ${binding}: ${answer}`);
-			console.log(`smoke: ${[binding, ...more].join(" ")} ok`);
+			const flags = ["--binding", binding, "--protocol", version, ...more];
+			const answer = await run(process.execPath, [bin, "call", url, "the quick brown fox", ...flags]);
+			if (!/: completed$/m.test(answer)) throw new Error(`unexpected answer to call ${flags.join(" ")}: ${answer}`);
+			expectReport(`call ${flags.join(" ")}`, answer);
 		}
 	}
 	const ended = once(gateway, "exit");
@@ -80,9 +135,11 @@ try {
 	console.log("smoke: stopped cleanly");
 } catch (error) {
 	console.error(`smoke: ${error instanceof Error ? error.message : error}`);
+	console.error(printed);
 	gateway.kill("SIGKILL");
 	process.exitCode = 1;
 } finally {
 	clearTimeout(limit);
-	gateway.stdout?.destroy();
+	gateway.stdout.destroy();
+	gateway.stderr.destroy();
 }

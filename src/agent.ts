@@ -17,8 +17,10 @@ import { bindingNamed, bindings, dialectOf, dialects } from "./registry.ts";
 
 export interface Agent {
 	readonly name: string;
-	/** Begins to look for the agent. `base` is the public URL of its mount point. */
-	start(base: URL): void;
+	/** Takes gRPC calls that name no tenant, where there are several agents. */
+	readonly isDefault: boolean;
+	/** Begins to look for the agent. `base` is the public URL of its mount point, `tenant` the gateway's routing key where URLs cannot tell agents apart. */
+	start(base: URL, tenant: string | undefined): void;
 	/** The first attempt to find it is over, whatever came of it. */
 	readonly settled: Promise<void>;
 	/** The connection in use. Throws UNAVAILABLE while there is none. */
@@ -48,6 +50,7 @@ const PATIENCE = 3;
 export function createAgent(config: AgentConfig, general: Config, log: Log, changed: () => void): Agent {
 	let link: Link | undefined;
 	let base: URL | undefined;
+	let routing: string | undefined;
 	let misses = 0;
 	/** What the agent said in the version its card names, while older ones are tried. */
 	let refusal: A2AError | undefined;
@@ -100,7 +103,7 @@ export function createAgent(config: AgentConfig, general: Config, log: Log, chan
 					connections: general.upstream.connections,
 					ca,
 				});
-		const view = viewOf(kept, iface, base, config, general);
+		const view = viewOf(kept, iface, base, routing, config, general);
 		const cards = variants(view.project(kept.reading.core), bindingNamed("JSONRPC").publicUrl(base), kept.changed);
 		link = {
 			connection: { view, handler: adapting(kept, iface, upstream.handler) },
@@ -154,12 +157,14 @@ export function createAgent(config: AgentConfig, general: Config, log: Log, chan
 
 	return {
 		name: config.name,
+		isDefault: config.default === true,
 		get ready() {
 			return link !== undefined && found.state.ready;
 		},
 		settled: settled.promise,
-		start(publicBase) {
+		start(publicBase, tenant) {
 			base = publicBase;
+			routing = tenant;
 			found.start();
 		},
 		connection() {
@@ -224,7 +229,14 @@ function sameInterface(a: Interface, b: Interface): boolean {
 	return a.url === b.url && a.binding === b.binding && a.version === b.version && a.tenant === b.tenant;
 }
 
-function viewOf(kept: Kept, iface: Interface, base: URL, config: AgentConfig, general: Config): AgentView {
+function viewOf(
+	kept: Kept,
+	iface: Interface,
+	base: URL,
+	tenant: string | undefined,
+	config: AgentConfig,
+	general: Config,
+): AgentView {
 	const { core, card, interfaces } = kept.reading;
 	const names = credentialNames(core);
 	const known = {
@@ -238,6 +250,7 @@ function viewOf(kept: Kept, iface: Interface, base: URL, config: AgentConfig, ge
 		dialects: dialects.filter((d) => d.served && !d.traits.clientIds),
 		base,
 		preferred: iface.binding,
+		tenant,
 	});
 	return {
 		...capabilitiesOf(card),

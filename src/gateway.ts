@@ -1,5 +1,6 @@
 /** The composition root: listener, bindings, core and agents put together from one configuration. */
-import { type Agent, createAgent } from "./agent.ts";
+import type { Agent } from "./agent.ts";
+import { type Agents, byTenant, createAgents } from "./agents.ts";
 import type { AttachOptions } from "./binding/binding.ts";
 import { health, reflection } from "./binding/grpc/index.ts";
 import { anonymous, type Call, chain, type Handler } from "./call/call.ts";
@@ -43,14 +44,14 @@ export interface Gateway {
  * tells. Rejects when the port cannot be opened or the configuration cannot be used.
  */
 export async function startGateway(config: Config, { log }: { readonly log: Log }): Promise<Gateway> {
-	const listeners = new Set<() => void>();
-	const changed = () => {
-		for (const listener of listeners) listener();
-	};
-	const agents = new Map<string, Agent>(config.agents.map((a) => [a.name, createAgent(a, config, log, changed)]));
-	const [only] = agents.values();
-	if (!only) throw new TypeError("there is no agent to serve");
+	if (config.agents.length === 0) throw new TypeError("there is no agent to serve");
+	const agents = createAgents(config, log);
 	let draining = false;
+	const watchers = new Set<() => void>();
+	const changed = () => {
+		for (const watcher of watchers) watcher();
+	};
+	agents.onChange(changed);
 
 	const report: AttachOptions["report"] = (thrown, context) => {
 		const error = A2AError.from(thrown);
@@ -90,7 +91,7 @@ export async function startGateway(config: Config, { log }: { readonly log: Log 
 		}),
 	);
 	const services = [...new Set(servedOn(bindingNamed("GRPC")).map((d) => d.service))];
-	const ready = () => !draining && [...agents.values()].every((a) => a.ready);
+	const ready = () => !draining && agents.list().every((a) => a.ready);
 
 	/** Which form of the card a request is for (design/contract.md). */
 	const formOf = (path: string, version: string | string[] | undefined): CardForm => {
@@ -98,20 +99,19 @@ export async function startGateway(config: Config, { log }: { readonly log: Log 
 		const asked = normaliseVersion(String(version ?? ""));
 		return asked === "1.0" || asked === "0.3" ? asked : config.cardForm;
 	};
-	const prefix = config.publicUrl === undefined ? "" : new URL(config.publicUrl).pathname.replace(/\/+$/, "");
 	const listener = await listen({
 		host: config.listen.host,
 		port: config.listen.port,
 		...(config.tls && { tls: { cert: config.tls.cert.text, key: config.tls.key.text } }),
-		resolve: (_host, path) => ({ agent: only.name, path: below(prefix, path) }),
+		resolve: (host, path) => agents.resolve(host, path),
 		http: attachments.flatMap((a) => a.http ?? []),
 		grpc: [
 			...attachments.flatMap((a) => a.grpc ?? []),
 			health({
 				status: (service) => (service === "" || services.some((s) => s.typeName === service) ? ready() : undefined),
 				onChange: (notify) => {
-					listeners.add(notify);
-					return () => listeners.delete(notify);
+					watchers.add(notify);
+					return () => watchers.delete(notify);
 				},
 			}),
 			reflection(services),
@@ -129,7 +129,10 @@ export async function startGateway(config: Config, { log }: { readonly log: Log 
 			},
 			notReady: () => [
 				...(draining ? ["the gateway is stopping"] : []),
-				...[...agents.values()].filter((a) => !a.ready).map((a) => `agent ${a.name} is not available`),
+				...agents
+					.list()
+					.filter((a) => !a.ready)
+					.map((a) => `agent ${a.name} is not available`),
 			],
 			report,
 		}),
@@ -137,14 +140,11 @@ export async function startGateway(config: Config, { log }: { readonly log: Log 
 		report,
 	});
 
-	const base = publicBase(config.publicUrl, {
-		host: listener.host,
-		port: listener.port,
-		tls: config.tls !== undefined,
-	});
-	for (const agent of agents.values()) agent.start(base);
+	const listening = { host: listener.host, port: listener.port, tls: config.tls !== undefined };
+	const base = publicBase(config.publicUrl, listening);
+	agents.start(listening);
 	// The first look for the agents decides whether calls can be served at once; an absent one is not waited for long.
-	await Promise.race([Promise.all([...agents.values()].map((a) => a.settled)), delay(PATIENCE)]);
+	await Promise.race([Promise.all(agents.list().map((a) => a.settled)), delay(PATIENCE)]);
 
 	let closed: Promise<void> | undefined;
 	return {
@@ -156,18 +156,11 @@ export async function startGateway(config: Config, { log }: { readonly log: Log 
 				draining = true;
 				changed();
 				await listener.close(config.timeouts.drain);
-				await Promise.all([...agents.values()].map((a) => a.close()));
+				await agents.close();
 			})();
 			return closed;
 		},
 	};
-}
-
-/** A proxy may leave the public path prefix on the request or take it off: both arrive at the same place. */
-function below(prefix: string, path: string): string {
-	if (prefix === "" || !path.startsWith(prefix)) return path;
-	const rest = path.slice(prefix.length);
-	return rest === "" ? "/" : rest.startsWith("/") ? rest : path;
 }
 
 /** Longest wait for agents before the gateway says that it listens, milliseconds. */
@@ -180,7 +173,7 @@ function delay(ms: number): Promise<void> {
 }
 
 /** The one chain every call goes through, whatever binding it came by and whatever its agent speaks. */
-function createCore(agents: ReadonlyMap<string, Agent>, store: Store): Handler {
+function createCore(agents: Agents, store: Store): Handler {
 	const agentOf = (call: Call): Agent => {
 		const agent = agents.get(call.agent);
 		if (!agent) throw new A2AError("NOT_FOUND", { message: "There is no such agent here" });
@@ -192,6 +185,7 @@ function createCore(agents: ReadonlyMap<string, Agent>, store: Store): Handler {
 	const operations = operationsOf(core);
 	const chained = chain(
 		[
+			byTenant(agents),
 			checkVersion(dialects.filter((d) => d.served).map((d) => d.version)),
 			continuity(client, view, operations),
 			validate(client),

@@ -36,7 +36,8 @@ export function offers({ bindings, dialects, base, preferred, tenant }: OfferOpt
 				url: binding.publicUrl(base),
 				protocolBinding: binding.name,
 				protocolVersion: dialect.version,
-				...(tenant && { tenant }),
+				// A URL with a path tells agents apart by itself.
+				...(tenant && binding.publicUrl(base) === binding.publicUrl(new URL("/", base)) && { tenant }),
 			})),
 	);
 }

@@ -95,11 +95,13 @@ async function target(wanted: Wanted): Promise<Interface> {
 		const { chosen, considered } = choice;
 		const offered = considered.map(line).join("\n");
 		if (!chosen) throw new Error(`none of the card's interfaces can be used:\n${offered}`);
+		if (wanted.version !== undefined && chosen.version !== wanted.version) {
+			return unlisted(wanted.version, wanted.binding, considered);
+		}
 		if (wanted.binding !== undefined && chosen.binding !== wanted.binding) {
 			throw new Error(`the card offers no usable ${wanted.binding} interface:\n${offered}`);
 		}
-		if (wanted.version === undefined || chosen.version === wanted.version) return chosen;
-		return older(wanted.version, wanted.binding, considered);
+		return chosen;
 	} catch (error) {
 		if (!(error instanceof CardError) || wanted.binding === undefined || wanted.card !== undefined) throw error;
 		warn(`note: ${error.operator}; calling ${wanted.url} as ${wanted.binding}`);
@@ -108,21 +110,18 @@ async function target(wanted: Wanted): Promise<Interface> {
 	}
 }
 
-/** A version that the card does not list, asked for all the same: v0.1 and v0.2 were never listed, servers just answer them. */
-function older(version: string, wanted: string | undefined, considered: readonly Verdict[]): Interface {
-	const { bindings } = dialectOf(version);
-	const fits = considered.find(
-		({ interface: i, usable }) => usable && i.binding === (wanted ?? i.binding) && bindings.includes(i.binding),
-	);
+/** A version that the card does not list, asked for all the same: older ones are not listed by many who answer them. */
+function unlisted(version: string, binding: string | undefined, considered: readonly Verdict[]): Interface {
+	const spoken = dialectOf(version).bindings.filter((name) => binding === undefined || name === binding);
+	const fits = considered.find(({ usable, interface: i }) => usable && spoken.includes(i.binding));
 	if (!fits) {
-		const over = bindings.join(", ");
-		throw new Error(
-			`protocol version ${version} is spoken over ${over} only, which the card does not offer:\n${considered.map(line).join("\n")}`,
-		);
+		const over = binding ?? dialectOf(version).bindings.join(", ");
+		const offered = considered.map(line).join("\n");
+		throw new Error(`the card offers no interface for protocol version ${version} over ${over}:\n${offered}`);
 	}
-	const { url, binding } = fits.interface;
+	const { url, binding: found } = fits.interface;
 	warn(`note: the card does not list version ${version}; calling ${url} with it all the same`);
-	return { url, binding, version, tenant: "" };
+	return { url, binding: found, version, tenant: "" };
 }
 
 function line({ interface: i, verdict }: Verdict): string {

@@ -93,19 +93,19 @@ const SERVED: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
 	}),
 );
 
-/** One line for each operation refused, each thing emulated and each lost; the same of several operations in one. */
-function described({ refused, emulated, lost }: Outlook): string[] {
+/** What is refused, emulated and lost, a line each; the same of several operations in one. */
+function described({ served, refused, emulated, lost }: Outlook): string[] {
+	const lines = <T extends { readonly operation: string }>(
+		entries: readonly T[],
+		text: (entry: T) => string,
+	): string[] =>
+		[...Map.groupBy(entries, text)].map(([what, members]) => {
+			const names = members.map(({ operation }) => operation);
+			return `${what} (${names.length === served.length ? "every operation" : names.join(", ")})`;
+		});
 	return [
-		...grouped(refused, ({ reason }) => `no: ${reason}`),
-		...grouped(emulated, ({ how }) => `emulated: ${how}`),
-		...grouped(lost, ({ pointer, why }) => `lost: ${pointer || "/"} ${why}`),
+		...lines(refused, ({ reason }) => `no: ${reason}`),
+		...lines(emulated, ({ how }) => `emulated: ${how}`),
+		...lines(lost, ({ pointer, why }) => `lost: ${pointer || "/"} ${why}`),
 	];
-}
-
-function grouped<T extends { readonly operation: string }>(
-	entries: readonly T[],
-	text: (entry: T) => string,
-): string[] {
-	const groups = Map.groupBy(entries, text);
-	return [...groups].map(([what, members]) => `${what} (${members.map(({ operation }) => operation).join(", ")})`);
 }

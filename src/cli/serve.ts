@@ -56,9 +56,10 @@ function withDemo(config: Config, demo: Demo): Config {
 
 async function run(config: Config, demo: boolean, log: Log, stopped: Promise<string>): Promise<Exit> {
 	const { startGateway } = await import("../gateway.ts");
+	const examples = demo ? (await import("./examples.ts")).examples : undefined;
 	const gateway = await startGateway(config, { log });
 	out(`a2a-gateway listening on ${gateway.url}`);
-	if (demo) warn((await import("./examples.ts")).examples(gateway.url));
+	if (examples) warn(examples(gateway.url));
 	const signal = await stopped;
 	log.info("draining", { signal, deadlineMs: config.timeouts.drain });
 	// The gateway keeps the deadline; this only stands behind it.

@@ -78,6 +78,10 @@ export interface AgentConfig {
 	readonly card: TextFile | undefined;
 	/** What to choose among the card's interfaces, before the card's own order. Default: nothing. */
 	readonly prefer: { readonly binding: string | undefined; readonly version: string | undefined };
+	/** Host names (`name` or `name:port`) at whose root the agent is served. Default: none. */
+	readonly hosts?: readonly string[];
+	/** Takes gRPC calls that name no tenant, where there are several agents. Default: false. */
+	readonly default?: boolean;
 	/** The agent's own, else the general `timeouts`. */
 	readonly timeouts: AgentTimeouts;
 }

@@ -234,11 +234,18 @@ export function integer(least: number, most: number): Kind<number> {
 }
 
 export function oneOf<const T extends string>(...values: readonly T[]): Kind<T> {
+	// What YAML takes for a number counts by how it is written; an editor's schema sees the number.
+	const forms = values.flatMap((value) => (/^\d+(\.\d+)?$/.test(value) ? [value, Number(value)] : [value]));
 	return {
-		schema: { enum: values },
+		schema: { enum: forms },
 		read: (text) => values.find((value) => value === text) ?? fail(`must be one of ${values.join(", ")}`),
 	};
 }
+
+export const yesNo: Kind<boolean> = {
+	schema: { type: "boolean" },
+	read: (text) => (text === "true" || text === "false" ? text === "true" : fail("must be true or false")),
+};
 
 export const NAME = /^[a-z0-9][a-z0-9-]*$/;
 const NAME_HINT = "an agent's name is made of a-z, 0-9 and - and does not start with -";

@@ -142,10 +142,10 @@ export const options = {
 		shown: "hybrid",
 		doc: "The card for requests that name no version: hybrid is read by v0.3 clients too.",
 	}),
-	strict: one<"true" | "false">("strict", "false", {
+	strict: one<boolean>("strict", false, {
 		flag: "strict",
 		arg: "true|false",
-		kind: kind.oneOf("true", "false"),
+		kind: kind.yesNo,
 		shown: "false",
 		doc: "Refuse what a translation between versions cannot carry, instead of reporting it in A2A-Gateway-Loss.",
 	}),
@@ -262,7 +262,7 @@ export const agentOptions = {
 	version: one<(typeof VERSIONS)[number] | undefined>("prefer.version", undefined, {
 		arg: "VERSION",
 		kind: kind.oneOf(...VERSIONS),
-		shown: "the newest both speak",
+		shown: "the card's order",
 		doc: "Protocol version to use where the card offers it.",
 	}),
 	unary: one<number | undefined>("timeouts.unary", undefined, {

@@ -135,7 +135,7 @@ export function resolveConfig(sources: Sources, file: RawFile | undefined): Conf
 		tls: cert && key ? { cert, key } : undefined,
 		cors: values(options.cors),
 		cardForm: from.one(options.cardForm),
-		strict: from.one(options.strict) === "true",
+		strict: from.one(options.strict),
 		webhookAllow: values(options.webhookAllow),
 		log: {
 			level: from.one(options.logLevel),

@@ -27,7 +27,8 @@ export function isEncoding(encoding: string | undefined): boolean {
 	return encoding === undefined || encoding === "identity" || encoding === "gzip";
 }
 
-const PREFIX = 5;
+/** Bytes of a frame's prefix. */
+export const PREFIX = 5;
 const unzip = promisify(gunzip);
 const zip = promisify(gzip);
 const empty = Buffer.alloc(0);
@@ -121,6 +122,25 @@ export function frame(bytes: Uint8Array, compressed = false): Buffer {
 	whole[0] = compressed ? 1 : 0;
 	whole.writeUInt32BE(bytes.length, 1);
 	whole.set(bytes, PREFIX);
+	return whole;
+}
+
+/** A message on its way into a frame. */
+export interface Outgoing {
+	readonly bytes: Uint8Array;
+	readonly compressed: boolean;
+}
+
+/** Several frames in one piece of `size` bytes, prefixes included. */
+export function frames(messages: readonly Outgoing[], size: number): Buffer {
+	const whole = Buffer.allocUnsafe(size);
+	let at = 0;
+	for (const { bytes, compressed } of messages) {
+		whole[at] = compressed ? 1 : 0;
+		whole.writeUInt32BE(bytes.length, at + 1);
+		whole.set(bytes, at + PREFIX);
+		at += PREFIX + bytes.length;
+	}
 	return whole;
 }
 

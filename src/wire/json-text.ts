@@ -18,7 +18,12 @@ export interface ParsedJson {
 	readonly value: JsonValue;
 	/** False when some object has a member twice: the text then means different things to different readers. */
 	readonly unique: boolean;
+	/** Where the members of an outermost object are, for `memberOf`. */
+	readonly outline: Outline;
 }
+
+/** Positions in a text of the outermost value's colons and commas in turn, and of its last bracket. */
+export type Outline = readonly number[];
 
 /**
  * Parses UTF-8 JSON. Throws A2AError PARSE_ERROR for invalid UTF-8, a byte order mark, nesting deeper than
@@ -33,18 +38,19 @@ export function parseJson(bytes: Uint8Array, maxDepth: number): ParsedJson {
 /** The same for text that is already decoded (an SSE event's data). */
 export function parseJsonText(text: string, maxDepth: number): ParsedJson {
 	if (text.charCodeAt(0) === 0xfeff) throw parseError("byte order mark");
-	const written = scan(text, maxDepth);
+	const outline: number[] = [];
+	const written = scan(text, maxDepth, outline);
 	let value: JsonValue;
 	try {
 		value = JSON.parse(text);
 	} catch (error) {
 		throw parseError(explain(error), error);
 	}
-	return { text, value, unique: written === countMembers(value) };
+	return { text, value, unique: written === countMembers(value), outline };
 }
 
 /** Enforces the depth limit and counts members. Exact for every prefix that is JSON, which is all the parser reads. */
-function scan(text: string, maxDepth: number): number {
+function scan(text: string, maxDepth: number, outline: number[]): number {
 	const end = text.length;
 	let depth = 0;
 	let members = 0;
@@ -54,22 +60,54 @@ function scan(text: string, maxDepth: number): number {
 			i = stringEnd(text, i) - 1;
 		} else if (c === COLON) {
 			members++;
+			if (depth === 1) outline.push(i);
+		} else if (c === COMMA) {
+			if (depth === 1) outline.push(i);
 		} else if (c === OPEN_BRACE || c === OPEN_BRACKET) {
 			if (++depth > maxDepth) throw parseError(`nested deeper than ${maxDepth} levels`);
 		} else if (c === CLOSE_BRACE || c === CLOSE_BRACKET) {
-			depth--;
+			if (--depth === 0) outline.push(i);
 		}
 	}
 	return members;
 }
 
+/**
+ * The raw text of one member of an outermost object, a verbatim slice; undefined when it has none. Names written
+ * with escapes are read as what they mean. Of a member given twice the last counts, as in JSON.parse.
+ */
+export function memberOf({ text, outline }: ParsedJson, name: string): string | undefined {
+	let found: string | undefined;
+	let from = text.indexOf("{") + 1;
+	for (let i = 0; i + 1 < outline.length; i += 2) {
+		const colon = outline[i] ?? 0;
+		const end = outline[i + 1] ?? 0;
+		const quoted = text.slice(from, colon).trim();
+		const plain = quoted.length === name.length + 2 && quoted.startsWith(name, 1);
+		if (plain || (quoted.includes("\\") && JSON.parse(quoted) === name)) found = text.slice(colon + 1, end).trim();
+		from = end + 1;
+	}
+	return found;
+}
+
+/** Strings mostly end soon: so far they are looked through by hand, as a call of indexOf costs more. */
+const SHORT = 32;
+
 /** Position after the string that opens at `start`; the end of the text when it never closes. */
 function stringEnd(text: string, start: number): number {
+	const near = Math.min(text.length, start + SHORT);
+	let from = start + 1;
+	for (; from < near; from++) {
+		const c = text.charCodeAt(from);
+		if (c === QUOTE) return from + 1;
+		// What a backslash escapes is part of the string.
+		if (c === BACKSLASH) from++;
+	}
 	// indexOf runs at memory speed over long strings. A quote after an odd run of backslashes is part of the string.
-	for (let quote = text.indexOf('"', start + 1); quote > 0; quote = text.indexOf('"', quote + 1)) {
-		if (text.charCodeAt(quote - 1) !== BACKSLASH) return quote + 1;
+	for (let quote = text.indexOf('"', from); quote > 0; quote = text.indexOf('"', quote + 1)) {
+		if (quote === from || text.charCodeAt(quote - 1) !== BACKSLASH) return quote + 1;
 		let before = quote - 2;
-		while (before > start && text.charCodeAt(before) === BACKSLASH) before--;
+		while (before >= from && text.charCodeAt(before) === BACKSLASH) before--;
 		if ((quote - before) % 2 === 1) return quote + 1;
 	}
 	return text.length;

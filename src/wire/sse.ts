@@ -4,6 +4,7 @@ import type { ServerResponse } from "node:http";
 import type { Http2ServerResponse } from "node:http2";
 import type { Header } from "../call/call.ts";
 import { A2AError } from "../call/error.ts";
+import type { Ready } from "../call/stream.ts";
 import { Gather } from "./gather.ts";
 
 export interface SseOptions {
@@ -25,6 +26,9 @@ export interface SseWriter {
 	readonly closed: boolean;
 }
 
+/** So many characters are written at once, without waiting for more of the same turn. */
+const FLUSH = 16 * 1024;
+
 /** Writes events to a response. The status and header go out with the first event. */
 export function sseWriter(res: ServerResponse | Http2ServerResponse, options: SseOptions): SseWriter {
 	// One set of methods for both kinds of response: the members used are the same, their overloads are not.
@@ -35,6 +39,8 @@ export function sseWriter(res: ServerResponse | Http2ServerResponse, options: Ss
 	let spoke = true;
 	let wake: (() => void) | undefined;
 	let drained: Promise<void> | undefined;
+	/** Written in this turn of the loop: leaves in one piece at its end, as every write of its own costs a chunk. */
+	let pending = "";
 
 	const proceed = (): void => {
 		const resolve = wake;
@@ -44,17 +50,20 @@ export function sseWriter(res: ServerResponse | Http2ServerResponse, options: Ss
 	};
 	const close = (): void => {
 		closed = true;
+		pending = "";
 		leave?.();
 		proceed();
 	};
 	const tick = (): void => {
 		// A client that does not read what it has needs no comment.
-		if (!spoke && !out.writableNeedDrain) write(":\n\n");
+		if (!spoke && !out.writableNeedDrain) out.write(":\n\n");
 		spoke = false;
 	};
-	const write = (text: string): boolean => {
-		spoke = true;
-		return out.write(text);
+	const flush = (): void => {
+		if (closed || pending === "") return;
+		const text = pending;
+		pending = "";
+		out.write(text);
 	};
 	const start = (): void => {
 		started = true;
@@ -77,7 +86,11 @@ export function sseWriter(res: ServerResponse | Http2ServerResponse, options: Ss
 		send(data, event) {
 			if (closed) return undefined;
 			if (!started) start();
-			if (write(format(data, event))) return undefined;
+			spoke = true;
+			if (pending === "") process.nextTick(flush);
+			pending += format(data, event);
+			if (pending.length >= FLUSH) flush();
+			if (!out.writableNeedDrain) return undefined;
 			drained ??= new Promise((resolve) => {
 				wake = resolve;
 			});
@@ -86,6 +99,7 @@ export function sseWriter(res: ServerResponse | Http2ServerResponse, options: Ss
 		end() {
 			if (closed) return;
 			if (!started) start();
+			flush();
 			close();
 			out.end();
 		},
@@ -134,72 +148,202 @@ export interface SseEvent {
 
 const LF = 0x0a;
 const CR = 0x0d;
+const SPACE = 0x20;
+const BLANK = Buffer.from("\n\n");
+const EMPTY = Buffer.alloc(0);
 
 /**
  * Reads events as they come. Ending the iteration ends the source. Throws A2AError INVALID_AGENT_RESPONSE when an
  * event is larger than `maxEvent` bytes, is not UTF-8, or is cut off by the end of the stream.
  */
-export async function* sseReader(
+export function sseReader(
 	source: AsyncIterable<Buffer>,
-	options: { readonly maxEvent: number },
-): AsyncGenerator<SseEvent, void, undefined> {
-	const { maxEvent } = options;
-	const partial = new Gather(); // the line so far, where it spans chunks
-	let size = 0; // of the event so far
-	let data: string | undefined;
-	let event = "";
-	let afterCr = false;
-	let atStart = true;
+	{ maxEvent }: { readonly maxEvent: number },
+): Ready<SseEvent> {
+	const chunks = source[Symbol.asyncIterator]();
+	const parser = new Parser(maxEvent);
+	let over = false;
+	return {
+		ready: () => (over ? undefined : parser.next()),
+		async next() {
+			try {
+				while (!over) {
+					const value = parser.next();
+					if (value) return { done: false, value };
+					const chunk = await chunks.next();
+					if (!chunk.done) parser.push(chunk.value);
+					else if (!over) {
+						over = true;
+						parser.end();
+					}
+				}
+				return { done: true, value: undefined };
+			} catch (error) {
+				if (!over) {
+					over = true;
+					await chunks.return?.();
+				}
+				throw error;
+			}
+		},
+		async return() {
+			if (!over) {
+				over = true;
+				await chunks.return?.();
+			}
+			return { done: true, value: undefined };
+		},
+		[Symbol.asyncIterator]() {
+			return this;
+		},
+	};
+}
 
-	for await (const chunk of source) {
-		let at = 0;
-		let lf = chunk.indexOf(LF);
-		let cr = chunk.indexOf(CR);
-		if (afterCr && chunk.length > 0) {
-			if (chunk[0] === LF) at = 1;
-			afterCr = false;
+/** Takes chunks apart: whole events at once where a chunk has them, else line by line. */
+class Parser {
+	readonly #max: number;
+	#chunk: Buffer = EMPTY;
+	#at = 0;
+	/** Next line ends in the chunk, -1 for none; looked for again once passed. */
+	#lf = -1;
+	#cr = -1;
+	/** The line so far, where it spans chunks. */
+	readonly #partial = new Gather();
+	/** Of the event so far. */
+	#size = 0;
+	#data: string | undefined;
+	#event = "";
+	#afterCr = false;
+	#atStart = true;
+	/** The chunk's complete events as text, and how far they have been read. */
+	#text = "";
+	#from = 0;
+
+	constructor(max: number) {
+		this.#max = max;
+	}
+
+	/** The chunk before must have been read to its end. */
+	push(chunk: Buffer): void {
+		if (chunk.length === 0) return;
+		this.#at = this.#afterCr && chunk[0] === LF ? 1 : 0;
+		this.#afterCr = false;
+		this.#chunk = chunk;
+		this.#lf = chunk.indexOf(LF);
+		this.#cr = chunk.indexOf(CR);
+		this.#readWhole();
+	}
+
+	/** The end of the source. Throws when it is inside an event. */
+	end(): void {
+		if (this.#data || (this.#partial.size > 0 && field(this.#partial.take(), "data"))) {
+			throw broken("the stream ended inside an event");
 		}
-		for (;;) {
-			if (lf >= 0 && lf < at) lf = chunk.indexOf(LF, at);
-			if (cr >= 0 && cr < at) cr = chunk.indexOf(CR, at);
-			const end = cr >= 0 && (lf < 0 || cr < lf) ? cr : lf;
-			size += (end < 0 ? chunk.length : end) - at;
-			if (size > maxEvent) throw broken(`an event is larger than ${maxEvent} bytes`);
+	}
+
+	next(): SseEvent | undefined {
+		while (this.#from < this.#text.length) {
+			const found = this.#block();
+			if (found) return found;
+		}
+		return this.#line();
+	}
+
+	/** The usual case: a chunk that begins with an event and has no CR is decoded once, up to its last blank line. */
+	#readWhole(): void {
+		const chunk = this.#chunk;
+		this.#text = "";
+		this.#from = 0;
+		if (this.#cr >= 0 || this.#size > 0 || this.#data !== undefined || this.#atStart || this.#partial.size > 0) return;
+		if (this.#event !== "") return;
+		const end = chunk.lastIndexOf(BLANK) + BLANK.length;
+		if (end - this.#at < 2 * BLANK.length || end - this.#at > this.#max) return;
+		const whole = chunk.subarray(this.#at, end);
+		if (!isUtf8(whole)) return;
+		this.#text = whole.toString("utf8");
+		this.#at = end;
+		if (this.#lf >= 0) this.#lf = chunk.indexOf(LF, end);
+	}
+
+	/** One event of the text, if it is one. */
+	#block(): SseEvent | undefined {
+		const text = this.#text;
+		const from = this.#from;
+		const end = text.indexOf("\n\n", from);
+		this.#from = end + BLANK.length;
+		if (!text.startsWith("data:", from) || text.indexOf("\n", from) !== end) return block(text.slice(from, end));
+		return { data: text.slice(text.charCodeAt(from + 5) === SPACE ? from + 6 : from + 5, end), event: "" };
+	}
+
+	/** Line by line through the rest of the chunk, up to the end of an event. */
+	#line(): SseEvent | undefined {
+		const chunk = this.#chunk;
+		while (this.#at < chunk.length) {
+			const at = this.#at;
+			if (this.#lf >= 0 && this.#lf < at) this.#lf = chunk.indexOf(LF, at);
+			if (this.#cr >= 0 && this.#cr < at) this.#cr = chunk.indexOf(CR, at);
+			const end = this.#cr >= 0 && (this.#lf < 0 || this.#cr < this.#lf) ? this.#cr : this.#lf;
+			this.#size += (end < 0 ? chunk.length : end) - at;
+			if (this.#size > this.#max) throw broken(`an event is larger than ${this.#max} bytes`);
 			if (end < 0) {
-				if (at < chunk.length) partial.push(at === 0 ? chunk : chunk.subarray(at));
+				this.#partial.push(at === 0 ? chunk : chunk.subarray(at));
 				break;
 			}
 			let line = chunk.subarray(at, end);
-			if (partial.size > 0) {
-				partial.push(line);
-				line = partial.take();
+			if (this.#partial.size > 0) {
+				this.#partial.push(line);
+				line = this.#partial.take();
 			}
-			at = end + 1;
-			if (end === cr) {
-				if (at === chunk.length) afterCr = true;
-				else if (chunk[at] === LF) at++;
+			this.#at = end + 1;
+			if (end === this.#cr) {
+				if (this.#at === chunk.length) this.#afterCr = true;
+				else if (chunk[this.#at] === LF) this.#at++;
 			}
-			if (atStart) {
-				atStart = false;
+			if (this.#atStart) {
+				this.#atStart = false;
 				if (line[0] === 0xef && line[1] === 0xbb && line[2] === 0xbf) line = line.subarray(3);
 			}
-			if (line.length === 0) {
-				if (data !== undefined) yield { data, event };
-				data = undefined;
-				event = "";
-				size = 0;
-				continue;
-			}
-			const value = field(line, "data");
-			if (value !== undefined) data = data === undefined ? value : `${data}\n${value}`;
-			else {
-				event = field(line, "event") ?? event;
-				// Comments and unknown fields are no part of an event: they may go on forever.
-				if (data === undefined) size = 0;
-			}
+			const found = this.#take(line);
+			if (found) return found;
 		}
+		this.#chunk = EMPTY;
+		this.#at = 0;
+		return undefined;
 	}
-	if (data || (partial.size > 0 && field(partial.take(), "data"))) throw broken("the stream ended inside an event");
+
+	/** A line's part in the event; the event when the line ends it. */
+	#take(line: Buffer): SseEvent | undefined {
+		if (line.length === 0) {
+			const found = this.#data === undefined ? undefined : { data: this.#data, event: this.#event };
+			this.#data = undefined;
+			this.#event = "";
+			this.#size = 0;
+			return found;
+		}
+		const value = field(line, "data");
+		if (value !== undefined) this.#data = this.#data === undefined ? value : `${this.#data}\n${value}`;
+		else {
+			this.#event = field(line, "event") ?? this.#event;
+			// Comments and unknown fields are no part of an event: they may go on forever.
+			if (this.#data === undefined) this.#size = 0;
+		}
+		return undefined;
+	}
+}
+
+/** The event that a block of lines says, if it has data. */
+function block(text: string): SseEvent | undefined {
+	let data: string | undefined;
+	let event = "";
+	for (const line of text.split("\n")) {
+		const colon = line.indexOf(":");
+		const name = colon < 0 ? line : line.slice(0, colon);
+		if (name !== "data" && name !== "event") continue;
+		const value = colon < 0 ? "" : line.slice(line.charCodeAt(colon + 1) === SPACE ? colon + 2 : colon + 1);
+		if (name === "event") event = value;
+		else data = data === undefined ? value : `${data}\n${value}`;
+	}
+	return data === undefined ? undefined : { data, event };
 }
 
 /** The value of a line's field when it has that name. */

@@ -4,9 +4,8 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { main } from "../../src/cli.ts";
-import { type Outcome, run } from "./run.ts";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { inside, run } from "./run.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "a2a-gateway-cli-"));
 const good = join(dir, "good.yaml");
@@ -42,7 +41,8 @@ const cases: [argv: string[], code: number, stdout: RegExp, stderr: RegExp][] = 
 	[["call", "localhost:1", "hi"], 2, /^$/, /must start with http/],
 	[["call", "http://127.0.0.1:1"], 2, /^$/, /needs a TEXT/],
 	[["call", "http://127.0.0.1:1", "two", "words"], 2, /^$/, /takes one TEXT/],
-	[["call", "http://127.0.0.1:1", "hi", "--protocol", "0.3"], 2, /^$/, /comes with the dialects/],
+	[["call", "http://127.0.0.1:1", "hi", "--protocol", "0.4"], 2, /^$/, /must be one of 1\.0, 0\.3, 0\.2, 0\.1/],
+	[["call", "grpc://127.0.0.1:1", "hi", "--protocol", "0.1"], 1, /^$/, /not spoken over GRPC, only JSONRPC/],
 	[["call", "http://127.0.0.1:1", "hi", "--binding", "SOAP"], 2, /^$/, /must be one of JSONRPC/],
 	[["call", "http://127.0.0.1:1", "hi", "--header", "x"], 2, /^$/, /must be 'NAME: VALUE'/],
 	[["call", "http://127.0.0.1:1", "hi", "--timeout", "5"], 2, /^$/, /--timeout: must be a duration/],
@@ -51,22 +51,6 @@ const cases: [argv: string[], code: number, stdout: RegExp, stderr: RegExp][] = 
 	[["explain", "http://127.0.0.1:1"], 1, /^$/, /^error: .*connection refused/],
 	[["health", "http://127.0.0.1:1"], 1, /^$/, /^error: connection refused/],
 ];
-
-/** The same as a process does, in this one: nearly all of a start is loading. */
-async function inside(argv: readonly string[]): Promise<Outcome> {
-	const texts = { stdout: "", stderr: "" };
-	const spies = (["stdout", "stderr"] as const).map((name) =>
-		vi.spyOn(process[name], "write").mockImplementation((text) => {
-			texts[name] += String(text);
-			return true;
-		}),
-	);
-	try {
-		return { code: await main(argv), ...texts };
-	} finally {
-		for (const spy of spies) spy.mockRestore();
-	}
-}
 
 test.each(cases)("%j", async (argv, code, stdout, stderr) => {
 	const got = await inside(argv);

@@ -3,6 +3,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { vi } from "vitest";
+import { main } from "../../src/cli.ts";
 
 const BIN = fileURLToPath(new URL("../../bin/a2a-gateway.js", import.meta.url));
 
@@ -33,6 +35,22 @@ export async function run(argv: readonly string[], env: NodeJS.ProcessEnv = {}):
 	});
 	const [code] = (await once(child, "close")) as [number | null];
 	return { code, ...texts };
+}
+
+/** The same as a process does, in this one: nearly all of a start is loading. */
+export async function inside(argv: readonly string[]): Promise<Outcome> {
+	const texts = { stdout: "", stderr: "" };
+	const spies = (["stdout", "stderr"] as const).map((name) =>
+		vi.spyOn(process[name], "write").mockImplementation((text) => {
+			texts[name] += String(text);
+			return true;
+		}),
+	);
+	try {
+		return { code: await main(argv), ...texts };
+	} finally {
+		for (const spy of spies) spy.mockRestore();
+	}
 }
 
 export interface Served {

@@ -42,6 +42,21 @@ describe.each(bindings.map(({ name }) => name))("call over %s", (binding) => {
 	});
 });
 
+test.each(["0.3", "0.2", "0.1"])("call --protocol %s", async (version) => {
+	for (const more of [[], ["--stream"]]) {
+		const got = await run(["call", served.url, "the quick brown fox", "--protocol", version, ...more]);
+		expect(got.stdout).toMatch(/4 words, 19 characters[\s\S]*: completed\n$/);
+		expect(got.stderr).toMatch(version === "0.3" ? /^$/ : /^note: the card does not list version 0\.[12]; .*\n$/);
+		expect(got.code).toBe(0);
+	}
+});
+
+test("call: a binding that the version does not have", async () => {
+	const got = await run(["call", served.url, "x", "--protocol", "0.1", "--binding", "GRPC"]);
+	expect(got.stderr).toMatch(/^error: the card offers no interface for protocol version 0\.1 over GRPC:\n/);
+	expect(got.code).toBe(1);
+});
+
 test("--stream prints as it comes", async () => {
 	const got = await run(["call", served.url, "the quick brown fox", "--stream"]);
 	expect(got.stdout).toMatch(/^\[working\]\n4 words.*\n\[completed\]\ntask \S+ \(context \S+\): completed\n$/);
@@ -106,7 +121,8 @@ test("explain says what is chosen and what is served", async () => {
 	]);
 	expect(text.code).toBe(0);
 	expect(text.stdout).toMatch(/^\* JSONRPC 1\.0 .*chosen/m);
-	expect(text.stdout).toMatch(/no \(This agent has no extended card\)/);
+	expect(text.stdout).toMatch(/^ {4}no: version 0\.3 has no such operation \(ListTasks\)$/m);
+	expect(text.stdout).toMatch(/^ {2}JSONRPC \(1\.0, 0\.3, 0\.1\)\n {2}HTTP\+JSON \(1\.0, 0\.3\)$/m);
 	expect(JSON.parse(json.stdout)).toMatchObject({ name: "Demo agent", chosen: { binding: "GRPC", version: "1.0" } });
 });
 
@@ -122,7 +138,7 @@ test("health is green, and finds the gateway by its variable", async () => {
 test("the lines that serve prints work as they are", async () => {
 	const { stderr } = served.output();
 	const lines = stderr.split("\n").filter((line) => line.startsWith("  curl "));
-	expect(lines).toHaveLength(6);
+	expect(lines).toHaveLength(9);
 	for (const line of lines) {
 		const [, url = ""] = /(http:\S+)/.exec(line) ?? [];
 		const headers = [...line.matchAll(/-H '([^:']+): ([^']+)'/g)].map(([, name = "", value = ""]) => [name, value]);
@@ -133,10 +149,10 @@ test("the lines that serve prints work as they are", async () => {
 		});
 		const text = await response.text();
 		expect([line, response.status]).toEqual([line, 200]);
-		expect(text).toMatch(body === undefined ? /"supportedInterfaces"/ : /4 words, 19 characters/);
+		expect(text).toMatch(body === undefined ? /"supportedInterfaces"/ : /^(data: )?\{.*4 words, 19 characters/s);
 	}
 	expect(stderr).toMatch(/^ {2}grpcurl -plaintext .* 127\.0\.0\.1:\d+ \S+\/\S+$/m);
-	expect(stderr.match(/npm exec a2a-gateway -- call/g)).toHaveLength(3);
+	expect(stderr.match(/npm exec a2a-gateway -- call/g)).toHaveLength(4);
 });
 
 test("one line on standard output; SIGTERM ends with code 0", async () => {

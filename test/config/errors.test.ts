@@ -153,8 +153,10 @@ describe("flags and variables", () => {
 		[["--state", "redis:x"], {}, ["--state: must be memory:, sqlite:PATH or postgres://..."]],
 		[["--webhook-allow", "10.0.0.0/8"], {}, ["--webhook-allow: push brokering is not in this build yet"]],
 		[["--webhook-allow", "10.0.0.0/33"], {}, ["--webhook-allow: must be an address range"]],
-		[["--card-form", "hybrid"], {}, ["--card-form: the hybrid card comes with the older dialects"]],
+		[["--card-form", "0.3"], {}, ["--card-form: must be one of hybrid, 1.0"]],
+		[["--strict", "yes"], {}, ["--strict: must be true or false"]],
 		[["--state", "memory:", "--admin", "off", "--card-form", "1.0"], {}, []],
+		[["--card-form", "hybrid", "--strict", "true"], {}, []],
 	];
 	test.each(table)("%j %j", (argv, env, wanted) => {
 		const got = errors(argv, env);

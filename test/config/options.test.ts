@@ -83,6 +83,18 @@ const samples: readonly Sample[] = [
 	{ option: options.keepAlive, texts: ["0", "1s", "2s"], get: (c) => c.sse.keepAlive, values: [0, 1000, 2000] },
 	{ option: options.connections, texts: ["1", "2", "3"], get: (c) => c.upstream.connections, values: [1, 2, 3] },
 	{
+		option: options.cardForm,
+		texts: ["1.0", "hybrid", "1.0"],
+		get: (c) => c.cardForm,
+		values: ["1.0", "hybrid", "1.0"],
+	},
+	{
+		option: options.strict,
+		texts: ["true", "false", "true"],
+		get: (c) => c.strict,
+		values: [true, false, true],
+	},
+	{
 		option: options.agent,
 		texts: ["http://a", "b=https://b/card.json", "c=http://u:p@c/?x=1"],
 		get: (c) => `${c.agents[0]?.name} ${c.agents[0]?.url}`,
@@ -99,7 +111,6 @@ describe("each option", () => {
 			options.state,
 			options.tlsCert,
 			options.tlsKey,
-			options.cardForm,
 			options.webhookAllow,
 			options.ca,
 		];
@@ -152,7 +163,8 @@ test("defaults are the documented ones, frozen all through", () => {
 		state: "memory:",
 		tls: undefined,
 		cors: [],
-		cardForm: "1.0",
+		cardForm: "hybrid",
+		strict: false,
 		webhookAllow: [],
 		log: { level: "info", format: "json" },
 		limits: { maxMessage: 33_554_432, maxDepth: 100 },
@@ -204,6 +216,14 @@ test("a card by flag joins the agent of the file, an agent by flag replaces the 
 	]);
 	expect(load({ yaml, argv: ["--agent", "http://b"] }).agents).toMatchObject([{ name: "default", url: "http://b/" }]);
 	expect(load({ argv: ["--card", "card.json"] }).agents).toMatchObject([{ name: "default", url: undefined }]);
+});
+
+test("an agent's version may be any that is spoken, written as YAML likes it", () => {
+	for (const version of ["1.0", "0.3", "0.2", "0.1"]) {
+		const read = load({ yaml: `agents: [{ url: http://a, prefer: { version: ${version} } }]` });
+		expect(read.agents[0]?.prefer.version).toBe(version);
+	}
+	expect(load({ yaml: "strict: true\ncardForm: 1.0" })).toMatchObject({ strict: true, cardForm: "1.0" });
 });
 
 test("references: variables with defaults and escapes, content of files, aliases", () => {

@@ -20,7 +20,9 @@ function normalise(value: JsonValue, hop: Hop, method: DescMethod, direction: Di
 		// "No history" is asked for by leaving it out (0.1), or seen to by the core (0.3 HTTP and gRPC).
 		if (hop.name !== "0.3 rpc" && object["historyLength"] === 0) delete object["historyLength"];
 		// No presence in the 0.3 proto.
-		if (object["extendedAgentCard"] === false) delete object["extendedAgentCard"];
+		for (const name of ["extendedAgentCard", "streaming", "pushNotifications"])
+			if (object[name] === false) delete object[name];
+		for (const name of ["documentationUrl", "iconUrl"]) if (object[name] === "") delete object[name];
 		if (isObject(object["configuration"]) && Object.keys(object["configuration"]).length === 0)
 			delete object["configuration"];
 	});

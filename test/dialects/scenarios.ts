@@ -197,9 +197,6 @@ const failing = (name: string, words: string): Scenario => ({
 const names01 = (client: OlderClient): boolean => client.form.version === "0.1";
 const newer = (client: OlderClient): boolean => client.form.version !== "0.1";
 
-/** The v0.3 tag's gRPC types have no place for it. */
-const beyondTag = ({ form }: OlderClient): boolean => form.binding !== "GRPC" || form.version !== "0.3";
-
 export const scenarios: readonly Scenario[] = [
 	{
 		name: "send, answered with a task",
@@ -268,11 +265,8 @@ export const scenarios: readonly Scenario[] = [
 		{ uri: "https://files.example/bed7.csv", mime: "text/csv" },
 		{ data: { bed: 7, deep: [1, { two: null }] } },
 	),
-	{
-		...echo("file name", { uri: "https://files.example/bed7.csv", name: "bed7.csv", mime: "text/csv" }),
-		only: beyondTag,
-	},
-	{ ...echo("part metadata", { text: "x", metadata: { page: 3 } }), only: beyondTag },
+	echo("file name", { uri: "https://files.example/bed7.csv", name: "bed7.csv", mime: "text/csv" }),
+	echo("part metadata", { text: "x", metadata: { page: 3 } }),
 	{
 		...echo("data that is no object", { data: [1, "two", null] }),
 		only: (client) => client.form.version === "1.0",

@@ -3,13 +3,15 @@ import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from "nod
 import type { Header } from "../../call/call.ts";
 import { Status } from "../../call/error.ts";
 import type { GrpcStatus } from "../../dialect/dialect.ts";
-import { deflate, ENCODINGS, frame, prefix } from "../../wire/grpc-frame.ts";
+import { deflate, ENCODINGS, frames, type Outgoing, PREFIX, prefix } from "../../wire/grpc-frame.ts";
 import { writeBinary, writeMessage, writeMetadata } from "../../wire/grpc-metadata.ts";
 
 export const ok: GrpcStatus = { code: Status.OK, message: "" };
 
 /** From here on a message is written beside its prefix instead of being copied behind it. */
 const LARGE = 64 * 1024;
+/** So many bytes are written at once, without waiting for more of the same turn. */
+const FLUSH = 16 * 1024;
 /** Below this, gzip costs more than it saves. */
 const WORTH_GZIP = 1024;
 /** Clients allow 8 to 64 KiB of trailers: text beyond these is cut, details beyond are left out. */
@@ -25,6 +27,9 @@ export class Answer {
 	readonly #stream: ServerHttp2Stream;
 	readonly #id: string;
 	#started = false;
+	#waiting: Outgoing[] = [];
+	/** Bytes waiting, prefixes included. */
+	#size = 0;
 	#trailers: OutgoingHttpHeaders = {};
 
 	constructor(stream: ServerHttp2Stream, id: string) {
@@ -63,18 +68,33 @@ export class Answer {
 
 	#write(bytes: Uint8Array, compressed: boolean): Promise<void> | undefined {
 		const stream = this.#stream;
-		// Whatever is ready in this turn of the loop leaves in one write.
-		if (stream.writableCorked === 0) {
+		if (bytes.length >= LARGE) {
+			this.#flush();
 			stream.cork();
-			process.nextTick(uncork, stream);
-		}
-		let room: boolean;
-		if (bytes.length < LARGE) room = stream.write(frame(bytes, compressed));
-		else {
 			stream.write(prefix(bytes.length, compressed));
-			room = stream.write(bytes);
+			stream.write(bytes);
+			stream.uncork();
+		} else {
+			// Whatever is ready in this turn of the loop leaves in one write.
+			if (this.#waiting.length === 0) process.nextTick(flush, this);
+			this.#waiting.push({ bytes, compressed });
+			this.#size += bytes.length + PREFIX;
+			if (this.#size >= FLUSH) this.#flush();
 		}
-		return room ? undefined : this.#drained();
+		return stream.writableNeedDrain ? this.#drained() : undefined;
+	}
+
+	/** Sends what waits for the end of the turn. */
+	#flush(): void {
+		if (this.#waiting.length === 0) return;
+		const whole = frames(this.#waiting, this.#size);
+		this.#waiting = [];
+		this.#size = 0;
+		if (!this.#gone()) this.#stream.write(whole);
+	}
+
+	static flush(answer: Answer): void {
+		answer.#flush();
 	}
 
 	#drained(): Promise<void> {
@@ -99,6 +119,7 @@ export class Answer {
 		writeStatus(status, fields);
 		if (this.#started) {
 			this.#trailers = fields;
+			this.#flush();
 			this.#stream.end();
 		} else {
 			this.#stream.respond(Object.assign(this.#initial(), fields), { endStream: true });
@@ -148,8 +169,6 @@ function writeStatus(status: GrpcStatus, into: Record<string, string>): void {
 	if (status.code === Status.UNIMPLEMENTED) into["grpc-accept-encoding"] = ENCODINGS;
 }
 
-function uncork(stream: ServerHttp2Stream): void {
-	stream.uncork();
-}
+const flush = Answer.flush;
 
 function ignore(): void {}

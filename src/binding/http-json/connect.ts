@@ -3,6 +3,7 @@ import type { DescMethod, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { type Call, isStream, type Reply } from "../../call/call.ts";
 import { A2AError, errors, wouldLose } from "../../call/error.ts";
 import { type Payload, PayloadError } from "../../call/payload.ts";
+import { mapEach } from "../../call/stream.ts";
 import type { Dialect, JsonText } from "../../dialect/dialect.ts";
 import { fieldOf, type Route, routesOf } from "../../schema/http-rule.ts";
 import { type Built, builder } from "../../schema/http-rule-build.ts";

@@ -49,8 +49,11 @@ export function connect(iface: Interface, dialect: Dialect, options: ConnectOpti
 			stream,
 		});
 		const header = pick(answer.header, named);
-		if (stream && answer.status < 400 && mediaType(answer.header["content-type"]) === "text/event-stream") {
-			return { header, messages: events(call, answer) };
+		if (answer.status < 400 && mediaType(answer.header["content-type"]) === "text/event-stream") {
+			if (stream) return { header, messages: events(call, answer) };
+			// It may never end.
+			answer.body.cancel();
+			throw unreadable(answer.header);
 		}
 		const payload = await whole(call, answer);
 		return { header, messages: stream ? once(payload) : [payload] };
@@ -89,9 +92,12 @@ export function connect(iface: Interface, dialect: Dialect, options: ConnectOpti
 		});
 	}
 
-	function read(call: Call, result: JsonText): Payload {
+	function read(call: Call, result: JsonText | undefined): Payload {
+		if (result === undefined && call.method.output.fields.length > 0) {
+			throw new A2AError("INVALID_AGENT_RESPONSE", { message: "The agent's JSON-RPC response has no result" });
+		}
 		try {
-			const payload = dialect.rpc.readReply(call.method, result, call.losses.add);
+			const payload = dialect.rpc.readReply(call.method, result ?? NOTHING, call.losses.add);
 			payload.message();
 			return payload;
 		} catch (error) {
@@ -117,6 +123,8 @@ export function connect(iface: Interface, dialect: Dialect, options: ConnectOpti
 		return new A2AError(says.reason, { message: error.message, details: error.details, header: says.header });
 	}
 }
+
+const NOTHING: JsonText = { text: "{}", value: {} };
 
 /** HTTP statuses that say more than JSON-RPC's generic codes can. */
 const TELLING: ReadonlySet<number> = new Set([401, 403, 429, 503, 504]);

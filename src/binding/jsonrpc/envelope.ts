@@ -2,7 +2,7 @@
 import type { DescMethod, JsonValue } from "@bufbuild/protobuf";
 import { A2AError } from "../../call/error.ts";
 import type { Dialect, JsonText, RpcError } from "../../dialect/dialect.ts";
-import { members, parseJson, parseJsonText } from "../../wire/json-text.ts";
+import { memberOf, parseJson, parseJsonText } from "../../wire/json-text.ts";
 
 export interface Request {
 	readonly dialect: Dialect;
@@ -28,13 +28,13 @@ const NO_PARAMS: JsonText = { text: "{}", value: {} };
  * METHOD_NOT_FOUND and INVALID_PARAMS.
  */
 export function readRequest(body: Buffer, maxDepth: number, dialects: readonly Dialect[]): Envelope {
-	const { text, value, unique } = parseJson(body, maxDepth);
+	const parsed = parseJson(body, maxDepth);
+	const { value, unique } = parsed;
 	if (Array.isArray(value)) throw invalid("Batches are not supported: send one request per POST");
 	if (typeof value !== "object" || value === null) throw invalid("A request is a JSON object");
 	if (!unique) throw invalid("A member is set more than once");
-	const raw = members(text);
 	const idValue = value["id"];
-	const id = idValue === undefined || !isId(idValue) ? "null" : (raw.get("id") ?? "null");
+	const id = idValue === undefined || !isId(idValue) ? "null" : (memberOf(parsed, "id") ?? "null");
 	return {
 		id,
 		async read(recognise) {
@@ -49,7 +49,7 @@ export function readRequest(body: Buffer, maxDepth: number, dialects: readonly D
 			if (typeof params !== "object" || Array.isArray(params)) {
 				throw new A2AError("INVALID_PARAMS", { message: 'Invalid parameters: "params" must be an object' });
 			}
-			return { ...found, params: { text: raw.get("params") ?? "{}", value: params } };
+			return { ...found, params: { text: memberOf(parsed, "params") ?? "{}", value: params } };
 		},
 	};
 }
@@ -96,17 +96,23 @@ export function writeRequest(id: number, method: string, params: string): string
 	return `{"jsonrpc":"2.0","id":${id},"method":${JSON.stringify(method)},"params":${params}}`;
 }
 
-/** A response: a result (absent and null are `{}`: deletions have nothing to say) or an error object. */
-export type Response = { readonly result: JsonText } | { readonly error: JsonValue };
+/** A response: a result (undefined when it is absent or null: deletions have nothing to say) or an error object. */
+export type Response = { readonly result: JsonText | undefined } | { readonly error: JsonValue };
 
 /** The inverse of writeResult and writeError. Undefined when the text is no JSON-RPC response. */
 export function readResponse(body: Buffer | string, maxDepth: number): Response | undefined {
-	const { text, value, unique } = typeof body === "string" ? parseJsonText(body, maxDepth) : parseJson(body, maxDepth);
+	const parsed = typeof body === "string" ? parseJsonText(body, maxDepth) : parseJson(body, maxDepth);
+	const { value, unique } = parsed;
 	if (typeof value !== "object" || value === null || Array.isArray(value) || !unique) return undefined;
 	const error = value["error"];
-	if (error !== undefined && error !== null) return { error };
+	// Without a code it is somebody else's error: a proxy's, or OAuth's `{"error":"invalid_token"}`.
+	if (error !== undefined && error !== null) return isError(error) ? { error } : undefined;
 	const result = value["result"];
 	if (result === undefined && value["jsonrpc"] !== "2.0") return undefined;
-	if (result === undefined || result === null) return { result: NO_PARAMS };
-	return { result: { text: members(text).get("result") ?? "{}", value: result } };
+	if (result === undefined || result === null) return { result: undefined };
+	return { result: { text: memberOf(parsed, "result") ?? "{}", value: result } };
+}
+
+function isError(value: JsonValue): boolean {
+	return typeof value === "object" && value !== null && !Array.isArray(value) && Number.isInteger(value["code"]);
 }

@@ -168,12 +168,7 @@ describe("unary answers", () => {
 		["a member twice", ok(result('{"id":"1","id":"2"}'))],
 		["two results", ok('{"jsonrpc":"2.0","id":1,"result":{"id":"1"},"result":{"id":"2"}}')],
 		["too deep", ok(result("[".repeat(100) + "]".repeat(100)))],
-		[
-			"invalid UTF-8",
-			Buffer.concat([Buffer.from(ok(result('{"id":"xx"}')))])
-				.toString()
-				.replace("xx", "\xff"),
-		],
+		["invalid UTF-8", ok(result(`{"id":"?"}`)).replace("?", "\xff")],
 		["an error that is a string", ok('{"jsonrpc":"2.0","id":1,"error":"oops"}')],
 		["an error without a code", ok('{"jsonrpc":"2.0","id":1,"error":{"message":"m"}}')],
 		["an error with a code in words", ok('{"jsonrpc":"2.0","id":1,"error":{"code":"E1"}}')],

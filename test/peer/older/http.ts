@@ -224,7 +224,8 @@ export function httpClient(form: Form, endpoint: string): OlderClient {
 		if (op === "list" && ask.contextId !== undefined) query.set("contextId", ask.contextId);
 		const url = `${base}${path}${query.size > 0 ? `?${query}` : ""}`;
 		if (verb !== "POST") return { verb, url, body: undefined };
-		if (op === "pushCreate" && form.version === "0.3") return { verb, url, body: object(json["config"]) };
+		// The body that SDK servers of all three languages read; the bare one is an older habit (dialects.md §4).
+		if (op === "pushCreate" && form.version === "0.3") return { verb, url, body: json };
 		const { id: _id, taskId: _task, name: _name, ...body } = json;
 		return { verb, url, body };
 	}

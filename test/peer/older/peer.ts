@@ -43,8 +43,7 @@ export interface OlderClient {
 export function codecOf({ binding, version }: Form): Codec {
 	if (version === "1.0") return protoCodec(false);
 	if (binding === "JSONRPC") return version === "0.1" ? typeCodec : kindCodec;
-	// The tag's gRPC types have no file names and no part metadata.
-	return protoCodec(true, binding !== "GRPC");
+	return protoCodec(true);
 }
 
 export const natureOf = (version: Version): Nature => ({

@@ -39,8 +39,8 @@ function readState(name: string, old: boolean): State {
 	return state as State;
 }
 
-/** `old`: v0.3. `named`: FilePart.name and Part.metadata exist (later than the tag; not in the tag's gRPC types). */
-export function protoCodec(old: boolean, named = true): Codec {
+/** `old`: v0.3, with what the SDKs added to the tag's messages (FilePart.name, Part.metadata). */
+export function protoCodec(old: boolean): Codec {
 	function writePart(part: Part): JsonObject {
 		const { bytes, uri, name, mime, metadata } = part;
 		if (!old) {
@@ -55,11 +55,10 @@ export function protoCodec(old: boolean, named = true): Codec {
 				metadata,
 			});
 		}
-		const more = named ? metadata : undefined;
-		if (part.text !== undefined) return jsonOf({ text: part.text, metadata: more });
-		if (part.data !== undefined) return jsonOf({ data: { data: part.data }, metadata: more });
-		const file = { fileWithBytes: bytes, fileWithUri: uri, mimeType: mime, name: named ? name : undefined };
-		return jsonOf({ file: jsonOf(file), metadata: more });
+		if (part.text !== undefined) return jsonOf({ text: part.text, metadata });
+		if (part.data !== undefined) return jsonOf({ data: { data: part.data }, metadata });
+		const file = { fileWithBytes: bytes, fileWithUri: uri, mimeType: mime, name };
+		return jsonOf({ file: jsonOf(file), metadata });
 	}
 	function readPart(json: JsonObject): Part {
 		if ("kind" in json || "type" in json) throw new Fault("INVALID_PARAMS", `a part of another version`);

@@ -1,0 +1,162 @@
+/** The agents behind one gateway: who they are, where each is mounted, and whose a request is (design/contract.md "URLs"). */
+import { type Agent, createAgent } from "./agent.ts";
+import type { Call, Middleware } from "./call/call.ts";
+import { A2AError } from "./call/error.ts";
+import { publicBase } from "./card/public-base.ts";
+import type { AgentConfig, Config } from "./config/config.ts";
+import type { Log } from "./config/log.ts";
+import { stringField, withString } from "./schema/payload.ts";
+
+/** An agent's mount point as the listener wants it. */
+export interface Mount {
+	readonly agent: string;
+	readonly path: string;
+}
+
+export interface Agents {
+	get(name: string): Agent | undefined;
+	/** In order of configuration, later ones at the end. */
+	list(): readonly Agent[];
+	/** Mounts one more and begins to look for it. Throws TypeError when the name is taken. */
+	add(config: AgentConfig): Agent;
+	/** Unmounts it: no new calls; those under way go on. False when there is none of that name. */
+	remove(name: string): Promise<boolean>;
+	/** Whose is a request? Undefined: nobody's. */
+	resolve(host: string | undefined, path: string): Mount | undefined;
+	/** Begins to look for all. `listening` is where the port is open. */
+	start(listening: { readonly host: string; readonly port: number; readonly tls: boolean }): void;
+	/** Told after every change of an agent, its card or its readiness; returns the way to stop listening. */
+	onChange(listener: () => void): () => void;
+	close(): Promise<void>;
+}
+
+/** With several agents, each has its tree below this. */
+const TREE = "/agents/";
+
+export function createAgents(config: Config, log: Log): Agents {
+	const agents = new Map<string, { readonly agent: Agent; readonly config: AgentConfig }>();
+	const listeners = new Set<() => void>();
+	const changed = () => {
+		for (const listener of listeners) listener();
+	};
+	/** One agent is at the root, unless it was mounted among several. */
+	const several = () => agents.size > 1 || grown;
+	let grown = false;
+	let listening: Parameters<Agents["start"]>[0] | undefined;
+	const prefix = config.publicUrl === undefined ? "" : new URL(config.publicUrl).pathname.replace(/\/+$/, "");
+
+	function begin(name: string, agent: Agent): void {
+		if (!listening) return;
+		const { hosts = [] } = agents.get(name)?.config ?? {};
+		const [host] = hosts;
+		const whole = publicBase(config.publicUrl, listening);
+		if (host !== undefined) whole.host = host.includes(":") ? host : `${host}:${whole.port}`;
+		const path = host !== undefined || !several() ? "" : TREE + name;
+		agent.start(publicBase(whole.href, listening, path), path === "" ? undefined : name);
+	}
+
+	function put(one: AgentConfig): Agent {
+		if (agents.has(one.name)) throw new TypeError(`there is an agent named "${one.name}" already`);
+		const agent = createAgent(one, config, log, changed);
+		agents.set(one.name, { agent, config: one });
+		return agent;
+	}
+
+	function fallback(): string | undefined {
+		if (agents.size === 1) return agents.keys().next().value;
+		return [...agents.values()].find((a) => a.config.default)?.agent.name;
+	}
+
+	for (const one of config.agents) put(one);
+	grown = config.agents.length > 1;
+
+	return {
+		get: (name) => agents.get(name)?.agent,
+		list: () => [...agents.values()].map((a) => a.agent),
+		add(one) {
+			const agent = put(one);
+			grown = true;
+			begin(one.name, agent);
+			changed();
+			return agent;
+		},
+		async remove(name) {
+			const found = agents.get(name);
+			if (!found) return false;
+			agents.delete(name);
+			changed();
+			await found.agent.close();
+			return true;
+		},
+		resolve(host, path) {
+			const below = strip(prefix, path);
+			const named = host === undefined ? undefined : ofHost(agents, host);
+			if (named !== undefined) return { agent: named, path: below };
+			if (below.startsWith(TREE)) {
+				const end = below.indexOf("/", TREE.length);
+				const name = end < 0 ? below.slice(TREE.length) : below.slice(TREE.length, end);
+				if (agents.has(name)) return { agent: name, path: end < 0 ? "/" : below.slice(end) };
+			}
+			const only = fallback();
+			if (!several() && only !== undefined) return { agent: only, path: below };
+			// gRPC has no paths of its own: the tenant of the request tells (core: byTenant).
+			return isGrpcPath(below) ? { agent: "", path: below } : undefined;
+		},
+		start(where) {
+			listening = where;
+			for (const [name, { agent }] of agents) begin(name, agent);
+		},
+		onChange(listener) {
+			listeners.add(listener);
+			return () => listeners.delete(listener);
+		},
+		async close() {
+			await Promise.all([...agents.values()].map((a) => a.agent.close()));
+		},
+	};
+}
+
+/** `/package.Service/Method`: the only paths with a dot in their first segment that are no files. */
+function isGrpcPath(path: string): boolean {
+	return /^\/[\w.]+\.[\w.]*\w\/\w+$/.test(path);
+}
+
+function ofHost(agents: ReadonlyMap<string, { readonly config: AgentConfig }>, host: string): string | undefined {
+	const name = host.toLowerCase();
+	for (const [agent, { config }] of agents) {
+		if (config.hosts?.some((h) => h === name || (!h.includes(":") && name.replace(/:\d+$/, "") === h))) return agent;
+	}
+	return undefined;
+}
+
+/** A proxy may leave the public path prefix on the request or take it off: both arrive at the same place. */
+function strip(prefix: string, path: string): string {
+	if (prefix === "" || !path.startsWith(prefix)) return path;
+	const rest = path.slice(prefix.length);
+	return rest === "" ? "/" : rest.startsWith("/") ? rest : path;
+}
+
+/**
+ * Calls that came without an agent (gRPC among several) go to the one their tenant names, which is taken off: it is the
+ * gateway's routing key, the agent's own is put back later. Without a tenant, the configured default takes the call.
+ */
+export function byTenant(agents: Agents): Middleware {
+	return (next) => (call: Call) => {
+		const tenant = stringField(call.request, "tenant");
+		if (call.agent !== "") {
+			// The routing key of the agent it came to anyway.
+			return next(
+				tenant !== "" && tenant === call.agent ? { ...call, request: withString(call.request, "tenant", "") } : call,
+			);
+		}
+		if (tenant === "") {
+			const only = agents.list().find((a) => a.isDefault);
+			if (only) return next({ ...call, agent: only.name });
+			throw new A2AError("INVALID_PARAMS", {
+				message: "Invalid parameters: tenant: must name the agent; take it from the agent's card",
+			});
+		}
+		if (!agents.get(tenant)) throw new A2AError("NOT_FOUND", { message: "There is no such agent here" });
+		return next({ ...call, agent: tenant, request: withString(call.request, "tenant", "") });
+	};
+}
