@@ -1,5 +1,7 @@
 /** Writes what the option table says into README.md and schema/config.schema.json; --check only compares. */
+import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { jsonSchema, markdown } from "../src/config/index.ts";
 
 const ROOT = new URL("../", import.meta.url);
@@ -22,9 +24,20 @@ function readme(): string {
 	return `${text.slice(0, from)}${BEGIN}\n${markdown()}\n${text.slice(to)}`;
 }
 
+/** As the formatter wants it, so that both checks can be met. */
+function formatted(name: string, text: string): string {
+	const biome = fileURLToPath(new URL("node_modules/.bin/biome", ROOT));
+	return execFileSync(biome, ["format", `--stdin-file-path=${name}`], {
+		cwd: fileURLToPath(ROOT),
+		input: text,
+		encoding: "utf8",
+	});
+}
+
+const SCHEMA = "schema/config.schema.json";
 const wanted = new Map([
 	["README.md", readme()],
-	["schema/config.schema.json", `${JSON.stringify(jsonSchema(), undefined, "\t")}\n`],
+	[SCHEMA, formatted(SCHEMA, JSON.stringify(jsonSchema(), undefined, "\t"))],
 ]);
 const stale = [...wanted].filter(([name, text]) => read(name) !== text);
 if (process.argv.includes("--check")) {

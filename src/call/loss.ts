@@ -1,7 +1,11 @@
 /** What a translation could not carry: found while translating, reported to the client, the log and the counters. */
 
 /** Takes one loss: a JSON pointer (RFC 6901) into the message as its sender wrote it, and why. */
-export type Loss = (pointer: string, why: string) => void;
+export interface Loss {
+	(pointer: string, why: string): void;
+	/** Takes a loss back: the message went on as it came, after all. */
+	readonly undo?: (pointer: string, why: string) => void;
+}
 
 export interface LossEntry {
 	readonly pointer: string;
@@ -28,9 +32,17 @@ export class Losses {
 	/** Refuse what cannot be carried instead of reporting it. */
 	strict = false;
 
-	readonly add: Loss = (pointer, why) => {
-		if (!this.entries.some((e) => e.pointer === pointer && e.why === why)) this.entries.push({ pointer, why });
-	};
+	readonly add: Loss = Object.assign(
+		(pointer: string, why: string) => {
+			if (!this.entries.some((e) => e.pointer === pointer && e.why === why)) this.entries.push({ pointer, why });
+		},
+		{
+			undo: (pointer: string, why: string) => {
+				const at = this.entries.findIndex((e) => e.pointer === pointer && e.why === why);
+				if (at >= 0) this.entries.splice(at, 1);
+			},
+		},
+	);
 
 	/** In strict mode, throws what `refuse` makes of the losses so far. */
 	check(refuse: (entries: readonly LossEntry[]) => Error): void {

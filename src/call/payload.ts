@@ -1,5 +1,5 @@
 /** A message on its way: held in the form it came in, converted once and only when somebody asks. */
-import type { DescMessage, JsonObject, Message } from "@bufbuild/protobuf";
+import type { DescField, DescMessage, JsonObject, Message } from "@bufbuild/protobuf";
 
 /**
  * One protobuf message in up to three forms. The form it arrived in is kept as it is, unknown
@@ -8,6 +8,10 @@ import type { DescMessage, JsonObject, Message } from "@bufbuild/protobuf";
  */
 export interface Payload {
 	readonly type: DescMessage;
+	/** Throws PayloadError when the content does not fit `type`. Cheaper than `message` where nobody needs it decoded. */
+	check(): void;
+	/** Is this top-level member surely there? A look at what came, without decoding it; false says nothing. For length-delimited fields. */
+	surelyHas(field: DescField): boolean;
 	/** The decoded message. Shared: never write to it. */
 	message(): Message;
 	/** The ProtoJSON object, unknown members included where the payload came as text. Shared: never write to it. */

@@ -1,5 +1,5 @@
 /** A message with everything in it, made from its descriptor: what a translation loses of it is what it can lose. */
-import type { DescField, DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { type DescField, type DescMessage, type JsonObject, type JsonValue, ScalarType } from "@bufbuild/protobuf";
 
 /** JSON forms that the descriptor does not tell (ProtoJSON's well-known types). */
 const KNOWN: Readonly<Record<string, JsonValue>> = {
@@ -8,6 +8,13 @@ const KNOWN: Readonly<Record<string, JsonValue>> = {
 	"google.protobuf.Timestamp": "2026-01-01T00:00:00Z",
 	"google.protobuf.Empty": {},
 };
+
+/** Whatever is no number. */
+const SCALARS: ReadonlyMap<ScalarType | undefined, JsonValue> = new Map<ScalarType | undefined, JsonValue>([
+	[ScalarType.BOOL, true],
+	[ScalarType.STRING, "text"],
+	[ScalarType.BYTES, "AAAA"],
+]);
 
 /** The ProtoJSON of a message whose fields are all set. Where one list holds alternatives, it holds one of each. */
 export function sample(type: DescMessage, choice = 0): JsonObject {
@@ -34,6 +41,5 @@ function value(field: DescField): JsonValue {
 	if (field.message) return field.fieldKind === "map" ? { key: message(field.message) } : message(field.message);
 	if (field.enum) return field.enum.values.at(-1)?.name ?? 0;
 	if (field.fieldKind === "map") return { key: "value" };
-	// Numbers and booleans read back from their ProtoJSON, strings and bytes alike.
-	return field.scalar === 8 ? true : field.scalar === 9 ? "text" : field.scalar === 12 ? "AAAA" : 1;
+	return SCALARS.get(field.scalar) ?? 1;
 }

@@ -55,11 +55,16 @@ function withDemo(config: Config, demo: Demo): Config {
 }
 
 async function run(config: Config, demo: boolean, log: Log, stopped: Promise<string>): Promise<Exit> {
-	const { startGateway } = await import("../gateway.ts");
-	const examples = demo ? (await import("./examples.ts")).examples : undefined;
-	const gateway = await startGateway(config, { log });
+	const start = async () => (await import("../gateway.ts")).startGateway(config, { log });
+	// It may wait a while for its agents; who wants it to stop need not.
+	const gateway = await Promise.race([start(), stopped]);
+	if (typeof gateway === "string") {
+		log.info("stopped before it was up", { signal: gateway });
+		return 0;
+	}
+	const examples = demo ? (await import("./examples.ts")).examples(gateway.url) : undefined;
 	out(`a2a-gateway listening on ${gateway.url}`);
-	if (examples) warn(examples(gateway.url));
+	if (examples !== undefined) warn(examples);
 	const signal = await stopped;
 	log.info("draining", { signal, deadlineMs: config.timeouts.drain });
 	// The gateway keeps the deadline; this only stands behind it.

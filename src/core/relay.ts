@@ -1,6 +1,8 @@
 /** The end of the core's chain: sets the agent's own tenant and hands the call to the connection in use. */
 import type { Call, Handler } from "../call/call.ts";
 import { A2AError } from "../call/error.ts";
+import type { Payload } from "../call/payload.ts";
+import { mapEach } from "../call/stream.ts";
 import { withString } from "../schema/payload.ts";
 import type { AgentView } from "./view.ts";
 
@@ -28,13 +30,32 @@ export function relay(
 	return async (call) => {
 		const { view, handler } = current(call);
 		const request = view.tenant === "" ? call.request : withString(call.request, "tenant", view.tenant);
-		try {
-			return await handler(request === call.request ? call : { ...call, request });
-		} catch (thrown) {
+		const missed = (thrown: unknown): A2AError => {
 			const error = A2AError.from(thrown);
-			if (error instanceof Again) throw error;
-			if (error.reason === "UNAVAILABLE") unreachable(call, error);
-			throw error;
+			if (error.reason !== "UNAVAILABLE" || error instanceof Again) return error;
+			unreachable(call, error);
+			return inAWhile(error);
+		};
+		try {
+			const reply = await handler(request === call.request ? call : { ...call, request });
+			const { messages } = reply;
+			if (!(Symbol.asyncIterator in messages)) return reply;
+			// Some bindings learn only with the first message that nobody is there.
+			let begun = false;
+			const begin = (message: Payload): Payload => {
+				begun = true;
+				return message;
+			};
+			return { ...reply, messages: mapEach(messages, begin, (thrown) => (begun ? thrown : missed(thrown))) };
+		} catch (thrown) {
+			throw missed(thrown);
 		}
 	};
+}
+
+/** The gateway's own verdict on an agent that is away (it has a cause; the agent's own words have none) says when to come back. */
+function inAWhile(error: A2AError): A2AError {
+	if (error.cause === undefined || error.header["retry-after"] !== undefined) return error;
+	const { reason, message, details, header, wire, cause } = error;
+	return new A2AError(reason, { message, details, header: { ...header, "retry-after": "1" }, wire, cause });
 }

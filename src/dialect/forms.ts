@@ -12,7 +12,7 @@ import {
 } from "@bufbuild/protobuf";
 import { reflect } from "@bufbuild/protobuf/reflect";
 import { A2AError } from "../call/error.ts";
-import { type Loss, pointer, unreported } from "../call/loss.ts";
+import { type Loss, type LossEntry, pointer, unreported } from "../call/loss.ts";
 import { type Payload, PayloadError } from "../call/payload.ts";
 import { fromValue } from "../schema/payload.ts";
 import { fillRequired } from "../schema/required.ts";
@@ -33,7 +33,33 @@ export type Own = (core: DescMethod) => DescMethod;
  * A payload remembers the older form it was lifted from, so that a hop to a peer of the same form
  * passes on what came, unknown members and all. A payload that the core changed is another payload.
  */
-const origins = new WeakMap<Payload, { readonly form: object; readonly wire: JsonText | Uint8Array }>();
+const origins = new WeakMap<Payload, Origin>();
+
+interface Origin {
+	readonly form: object;
+	readonly wire: JsonText | Uint8Array;
+	/** What lifting reported: not lost after all where the wire goes on as it came. */
+	readonly losses: readonly LossEntry[];
+}
+
+/** `loss`, and a list of what it is told. */
+function noting(loss: Loss): { readonly noted: Loss; readonly losses: LossEntry[] } {
+	const losses: LossEntry[] = [];
+	if (loss === unreported) return { noted: unreported, losses };
+	const noted: Loss = (pointer, why) => {
+		losses.push({ pointer, why });
+		loss(pointer, why);
+	};
+	return { noted, losses };
+}
+
+/** The wire as it came, when it came in this form. */
+function verbatim(payload: Payload, form: object, loss: Loss): JsonText | Uint8Array | undefined {
+	const origin = origins.get(payload);
+	if (origin?.form !== form) return undefined;
+	for (const { pointer, why } of origin.losses) loss.undo?.(pointer, why);
+	return origin.wire;
+}
 
 function find(lenses: Readonly<Record<string, Lens>>, type: DescMessage): Lens {
 	const lens = lenses[type.name];
@@ -77,15 +103,16 @@ export function textForm({ requests, replies }: Lenses, own?: Own): Form<JsonTex
 	const read = (lens: Lens, ownType: DescMessage | undefined, type: DescMessage, wire: JsonText, loss: Loss) => {
 		// Some clients write null for an empty message.
 		const { value = {} } = { value: wire.value ?? undefined };
+		const { noted, losses } = noting(loss);
 		const payload = ownType
-			? lift(lens, type, spelled(ownType, value), inSenders(ownType, value, loss))
-			: lift(lens, type, value, loss);
-		origins.set(payload, { form, wire });
+			? lift(lens, type, spelled(ownType, value), inSenders(ownType, value, noted))
+			: lift(lens, type, value, noted);
+		origins.set(payload, { form, wire, losses });
 		return payload;
 	};
 	const write = (lens: Lens, payload: Payload, loss: Loss): JsonText => {
-		const origin = origins.get(payload);
-		if (origin?.form === form) return origin.wire as JsonText;
+		const came = verbatim(payload, form, loss);
+		if (came) return came as JsonText;
 		const value = lower(lens, payload, loss) ?? null;
 		return { text: JSON.stringify(value), value };
 	};
@@ -105,21 +132,22 @@ export function binaryForm({ requests, replies }: Lenses, own: Own): Form<Uint8A
 			write(find(replies, method.output), own(method).output, payload, loss),
 	};
 	const read = (lens: Lens, ownType: DescMessage, type: DescMessage, wire: Uint8Array, loss: Loss): Payload => {
+		const { noted, losses } = noting(loss);
 		let value: JsonValue;
 		try {
 			const message = fromBinary(ownType, wire);
-			if (loss !== unreported) unknownFields(ownType, message, "", loss);
+			if (noted !== unreported) unknownFields(ownType, message, "", noted);
 			value = toJson(ownType, message);
 		} catch (cause) {
 			throw new PayloadError([{ field: "", description: "is not a valid protobuf message" }], { cause });
 		}
-		const payload = lift(lens, type, value, loss);
-		origins.set(payload, { form, wire });
+		const payload = lift(lens, type, value, noted);
+		origins.set(payload, { form, wire, losses });
 		return payload;
 	};
 	const write = (lens: Lens, ownType: DescMessage, payload: Payload, loss: Loss): Uint8Array => {
-		const origin = origins.get(payload);
-		if (origin?.form === form) return origin.wire as Uint8Array;
+		const came = verbatim(payload, form, loss);
+		if (came) return came as Uint8Array;
 		// The lenses write nothing that the type lacks (the tests hold them to it), so nothing is ignored here unreported.
 		return toBinary(ownType, fromJson(ownType, lower(lens, payload, loss) ?? {}, { ignoreUnknownFields: true }));
 	};

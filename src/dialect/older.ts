@@ -173,6 +173,10 @@ const JSON_TYPE = "application/json";
 
 function lowerPart(core: JsonObject, discriminator: string, at: At): JsonObject | undefined {
 	const { text, raw, url, data, metadata, filename, mediaType } = core;
+	if (text === undefined && raw === undefined && url === undefined && data === undefined) {
+		at.loss(at.path, "is a kind of part the older version does not know");
+		return undefined;
+	}
 	lostBut(core, at, "text", "raw", "url", "data", "metadata", "filename", "mediaType");
 	const carried = metadata === undefined ? {} : { metadata };
 	if (raw !== undefined || url !== undefined) {
@@ -184,13 +188,9 @@ function lowerPart(core: JsonObject, discriminator: string, at: At): JsonObject 
 		};
 		return { [discriminator]: "file", file, ...carried };
 	}
-	if (data === undefined && text === undefined) {
-		at.loss(at.path, "is a kind of part the older version does not know");
-		return undefined;
-	}
 	const part: JsonObject =
 		data === undefined
-			? { [discriminator]: "text", text: text ?? "", ...carried }
+			? { [discriminator]: "text", text: text as JsonValue, ...carried }
 			: { [discriminator]: "data", data, ...carried };
 	if (data !== undefined && !isObject(data)) {
 		part["data"] = { value: data };

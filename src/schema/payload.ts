@@ -1,5 +1,6 @@
 /** Payloads: one message in up to three forms, each made once and only when asked for (ProtoJSON: proto3 JSON mapping, §5.5-5.7). */
 import {
+	type DescField,
 	type DescMessage,
 	fromBinary as decodeBinary,
 	fromJson,
@@ -12,6 +13,8 @@ import {
 import { isFieldError } from "@bufbuild/protobuf/reflect";
 import { type Payload, PayloadError } from "../call/payload.ts";
 import { setMembers } from "../wire/json-text.ts";
+import { decodeJson } from "./decode.ts";
+import { encodeJson, surelyFits } from "./encode.ts";
 import { fillRequired } from "./required.ts";
 
 const lenient = { ignoreUnknownFields: true };
@@ -68,8 +71,29 @@ class Cell implements Payload {
 		return this.#message;
 	}
 
+	check(): void {
+		if (this.#message !== undefined) return;
+		if (this.source === "text" ? surelyFits(this.type, this.json()) : this.#direct()) return;
+		this.message();
+	}
+
+	surelyHas(field: DescField): boolean {
+		if (this.source === "text") return this.json()[field.jsonName] != null;
+		// The first field of the message, if its tag is one byte.
+		return this.#binary?.[0] === field.number * 8 + 2;
+	}
+
+	/** Binary to JSON without a message, if that is possible. */
+	#direct(): boolean {
+		if (this.#json !== undefined) return true;
+		if (this.#binary === undefined) return false;
+		const json = decodeJson(this.type, this.#binary);
+		if (json !== undefined) this.#json = fillRequired(this.type, json);
+		return json !== undefined;
+	}
+
 	json(): JsonObject {
-		if (this.#json === undefined) this.#json = writeJson(this.type, this.message());
+		if (this.#json === undefined && !this.#direct()) this.#json = writeJson(this.type, this.message());
 		if (typeof this.#json !== "object" || this.#json === null || Array.isArray(this.#json)) {
 			throw new PayloadError([{ field: "", description: "must be a JSON object" }]);
 		}
@@ -90,7 +114,10 @@ class Cell implements Payload {
 	}
 
 	binary(): Uint8Array {
-		if (this.#binary === undefined) this.#binary = toBinary(this.type, this.message());
+		if (this.#binary === undefined) {
+			const direct = this.source === "text" ? encodeJson(this.type, this.json()) : undefined;
+			this.#binary = direct ?? toBinary(this.type, this.message());
+		}
 		return this.#binary;
 	}
 }

@@ -156,10 +156,7 @@ const EMPTY = Buffer.alloc(0);
  * Reads events as they come. Ending the iteration ends the source. Throws A2AError INVALID_AGENT_RESPONSE when an
  * event is larger than `maxEvent` bytes, is not UTF-8, or is cut off by the end of the stream.
  */
-export function sseReader(
-	source: AsyncIterable<Buffer>,
-	{ maxEvent }: { readonly maxEvent: number },
-): Ready<SseEvent> {
+export function sseReader(source: AsyncIterable<Buffer>, { maxEvent }: { readonly maxEvent: number }): Ready<SseEvent> {
 	const chunks = source[Symbol.asyncIterator]();
 	const parser = new Parser(maxEvent);
 	let over = false;

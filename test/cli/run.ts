@@ -24,8 +24,17 @@ function start(argv: readonly string[], env: NodeJS.ProcessEnv): ChildProcess {
 }
 
 /** Runs it to its end. */
-export async function run(argv: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Outcome> {
-	const child = start(argv, env);
+export function run(argv: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Outcome> {
+	return ended(start(argv, env));
+}
+
+/** Runs `serve` without waiting for anything. */
+export function launch(argv: readonly string[]): { readonly child: ChildProcess; readonly outcome: Promise<Outcome> } {
+	const child = start(["serve", "--listen", "127.0.0.1:0", ...argv], {});
+	return { child, outcome: ended(child) };
+}
+
+async function ended(child: ChildProcess): Promise<Outcome> {
 	const texts = { stdout: "", stderr: "" };
 	child.stdout?.setEncoding("utf8").on("data", (text: string) => {
 		texts.stdout += text;

@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { bindings } from "../../src/registry.ts";
-import { run, type Served, serve, until } from "./run.ts";
+import { inside, launch, run, type Served, serve, until } from "./run.ts";
 
 let served: Served;
 beforeAll(async () => {
@@ -15,7 +15,8 @@ afterAll(async () => {
 });
 
 describe.each(bindings.map(({ name }) => name))("call over %s", (binding) => {
-	const ask = (...flags: string[]) => run(["call", served.url, "the quick brown fox", "--binding", binding, ...flags]);
+	const ask = (...flags: string[]) =>
+		inside(["call", served.url, "the quick brown fox", "--binding", binding, ...flags]);
 
 	test("prints the text, the task and its state", async () => {
 		const got = await ask();
@@ -44,7 +45,7 @@ describe.each(bindings.map(({ name }) => name))("call over %s", (binding) => {
 
 test.each(["0.3", "0.2", "0.1"])("call --protocol %s", async (version) => {
 	for (const more of [[], ["--stream"]]) {
-		const got = await run(["call", served.url, "the quick brown fox", "--protocol", version, ...more]);
+		const got = await inside(["call", served.url, "the quick brown fox", "--protocol", version, ...more]);
 		expect(got.stdout).toMatch(/4 words, 19 characters[\s\S]*: completed\n$/);
 		expect(got.stderr).toMatch(version === "0.3" ? /^$/ : /^note: the card does not list version 0\.[12]; .*\n$/);
 		expect(got.code).toBe(0);
@@ -52,36 +53,36 @@ test.each(["0.3", "0.2", "0.1"])("call --protocol %s", async (version) => {
 });
 
 test("call: a binding that the version does not have", async () => {
-	const got = await run(["call", served.url, "x", "--protocol", "0.1", "--binding", "GRPC"]);
+	const got = await inside(["call", served.url, "x", "--protocol", "0.1", "--binding", "GRPC"]);
 	expect(got.stderr).toMatch(/^error: the card offers no interface for protocol version 0\.1 over GRPC:\n/);
 	expect(got.code).toBe(1);
 });
 
 test("--stream prints as it comes", async () => {
-	const got = await run(["call", served.url, "the quick brown fox", "--stream"]);
+	const got = await inside(["call", served.url, "the quick brown fox", "--stream"]);
 	expect(got.stdout).toMatch(/^\[working\]\n4 words.*\n\[completed\]\ntask \S+ \(context \S+\): completed\n$/);
 	expect([got.code, got.stderr]).toEqual([0, ""]);
 });
 
 test("--timeout ends the wait", async () => {
-	const got = await run(["call", served.url, "slow one", "--timeout", "300ms"]);
+	const got = await inside(["call", served.url, "slow one", "--timeout", "300ms"]);
 	expect(got.stderr).toMatch(/^error: DEADLINE_EXCEEDED/);
 	expect(got.code).toBe(1);
 });
 
 test("--json prints the answer", async () => {
-	const got = await run(["call", served.url, "one two", "--json"]);
+	const got = await inside(["call", served.url, "one two", "--json"]);
 	expect(JSON.parse(got.stdout)).toMatchObject({ task: { status: { state: "TASK_STATE_COMPLETED" } } });
 });
 
 test("call grpc://host:port needs no card", async () => {
-	const got = await run(["call", served.url.replace("http:", "grpc:"), "one two"]);
+	const got = await inside(["call", served.url.replace("http:", "grpc:"), "one two"]);
 	expect([got.code, got.stderr]).toEqual([0, ""]);
 	expect(got.stdout).toContain("2 words");
 });
 
 test("what an agent writes cannot drive the terminal", async () => {
-	const got = await run(["call", served.url, "a\x1b[2Jb"]);
+	const got = await inside(["call", served.url, "a\x1b[2Jb"]);
 	expect(got.code).toBe(0);
 	expect(got.stdout).not.toContain("\x1b");
 });
@@ -95,7 +96,7 @@ test("headers cross as given", async () => {
 	await new Promise((resolve) => agent.once("listening", resolve));
 	try {
 		const url = `http://127.0.0.1:${(agent.address() as AddressInfo).port}`;
-		const got = await run([
+		const got = await inside([
 			"call",
 			url,
 			"hi",
@@ -184,10 +185,28 @@ test("an agent that is not there: it starts, is not ready, and says so to client
 	try {
 		await until(`${mine.url}/readyz`, 503);
 		expect((await fetch(`${mine.url}/healthz`)).status).toBe(200);
-		const got = await run(["call", mine.url, "hi", "--binding", "JSONRPC"]);
+		const got = await inside(["call", mine.url, "hi", "--binding", "JSONRPC"]);
 		expect(got.stderr).toMatch(/error: UNAVAILABLE/);
 		expect(got.stdout + got.stderr).not.toContain("127.0.0.1:1/");
 	} finally {
 		expect(await mine.stop()).toBe(0);
+	}
+});
+
+test("a signal while it waits for its agent ends it at once, with code 0 and nothing on standard output", async () => {
+	const silent = createServer(() => {}).listen(0, "127.0.0.1");
+	const asked = new Promise((resolve) => silent.once("connection", resolve));
+	await new Promise((resolve) => silent.once("listening", resolve));
+	const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+	try {
+		const running = launch(["--agent", url]);
+		await asked;
+		running.child.kill("SIGTERM");
+		const got = await running.outcome;
+		expect([got.code, got.stdout]).toEqual([0, ""]);
+		expect(got.stderr).toContain("stopped before it was up");
+	} finally {
+		silent.closeAllConnections();
+		await new Promise((resolve) => silent.close(resolve));
 	}
 });

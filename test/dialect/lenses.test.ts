@@ -2,7 +2,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 import { TaskSchema } from "../../gen/a2a/v1/a2a_pb.ts";
-import type { LossEntry } from "../../src/call/loss.ts";
+import { type LossEntry, Losses } from "../../src/call/loss.ts";
 import { PayloadError } from "../../src/call/payload.ts";
 import { violations } from "../../src/core/validate.ts";
 import type { Form, JsonText } from "../../src/dialect/dialect.ts";
@@ -86,6 +86,15 @@ describe("lifting", () => {
 			"/message/parts/1/file/uri",
 			"/message/parts/1/file/z",
 		]);
+	});
+
+	test("what goes on as it came was not lost", () => {
+		const given = { message: { ...v3, parts: [{ kind: "file", file: { uri: "u", z: 1 } }] } };
+		const losses = new Losses();
+		const lifted = v0_3.rpc.readRequest(method.sendMessage, json(given), losses.add);
+		expect(pointers(losses.entries)).toEqual(["/message/parts/0/file/z"]);
+		expect(v0_3.rpc.writeRequest(method.sendMessage, lifted, losses.add).value).toBe(given);
+		expect(losses.entries).toEqual([]);
 	});
 
 	test("several auth schemes: the first is kept", () => {

@@ -33,14 +33,14 @@ function normalise(value: JsonValue, hop: Hop, method: DescMethod, direction: Di
 	if (direction === "Reply" || hop.name === "0.3 http" || hop.name === "0.3 binary")
 		for (const config of items) if (isObject(config)) config["id"] ||= config["taskId"] ?? "";
 	for (const config of items) if (isObject(config) && config["id"] === "") delete config["id"];
-	if (v01 && direction === "Request" && !("url" in result)) named(result);
+	if (v01 && direction === "Request" && "taskId" in result) named(result);
 	if (v01) withoutIds(result, method);
 	return result;
 }
 
 /** A single config goes by its task's name, so that name as its id says nothing. */
 function named(request: JsonObject): void {
-	if (request["id"] === request["taskId"]) delete request["id"];
+	if (request["id"] === request["taskId"] || request["id"] === "") delete request["id"];
 }
 
 /** v0.1 messages have no ids, and events name no context: the core makes them up (client-ids, agent-ids). */
@@ -69,6 +69,10 @@ function withoutIds(value: JsonObject, method: DescMethod): void {
 /** What the version has no way of saying at all is refused; the core says it otherwise first. */
 function sayable(hop: Hop, value: JsonObject, method: DescMethod, direction: Direction): boolean {
 	if (hop.name !== "0.1 rpc") return true;
+	// Two artifacts of one id are none in any version.
+	const { artifacts } = isObject(value["task"]) ? value["task"] : value;
+	const ids = (Array.isArray(artifacts) ? artifacts : []).map((a) => (isObject(a) ? a["artifactId"] : undefined));
+	if (new Set(ids).size < ids.length) return false;
 	if (direction === "Request") {
 		const message = value["message"];
 		// The core gives every send to a v0.1 agent a task id.

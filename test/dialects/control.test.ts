@@ -4,7 +4,8 @@ import { codeFor, type Reason } from "../peer/older/fault.ts";
 import { startAgent, startClient } from "../peer/older/index.ts";
 import { forms, nameOf } from "../peer/older/model.ts";
 import type { OlderAgent, OlderClient } from "../peer/older/peer.ts";
-import { applies, outcomeOf, scenarios } from "./scenarios.ts";
+import { applies, outcomeOf } from "./scenario.ts";
+import { scenarios } from "./scenarios.ts";
 
 /** What is refused by every version, and why. */
 export const refused: Readonly<Record<string, Reason>> = {

@@ -89,13 +89,24 @@ describe("v0.1 as its first months wrote it", () => {
 	});
 });
 
-describe("method names decide, whatever A2A-Version says", () => {
-	test.each(["0.3", "1.0", ""])("A2A-Version: %j", async (version) => {
+describe("method names decide where A2A-Version says nothing else", () => {
+	const message = { kind: "message", messageId: "m-1", role: "user", parts: [{ kind: "text", text: "task 1" }] };
+
+	test.each(["0.3", "0.2", ""])("A2A-Version: %j", async (version) => {
 		const { gateway } = await lane(jsonRpc("1.0"));
 		const header = version === "" ? {} : { "a2a-version": version };
-		const message = { kind: "message", messageId: "m-1", role: "user", parts: [{ kind: "text", text: "task 1" }] };
 		const answer = await post(gateway.url, { method: "message/send", params: { message } }, header);
 		expect(dialectOf(answer), JSON.stringify(answer)).toBe("0.3");
+	});
+
+	test("a version that has no such method is refused in the method's own dialect", async () => {
+		const { gateway, agent } = await lane(jsonRpc("1.0"));
+		const header = { "a2a-version": "1.0" };
+		const answer = await post(gateway.url, { method: "message/send", params: { message } }, header);
+		const error = object(answer["error"]);
+		expect(error["code"]).toBe(-32600);
+		expect(object(error["data"])["reason"]).toBe("VERSION_NOT_SUPPORTED");
+		expect(agent.brain.asks).toEqual([]);
 	});
 });
 
@@ -131,7 +142,7 @@ describe.each([
 	});
 
 	test("is refused when strict", async () => {
-		const opened = await through(await startAgent(form, { cardForm }), ["--strict"]);
+		const opened = await through(await startAgent(form, { cardForm }), ["--strict", "true"]);
 		closing.push(() => opened.close());
 		const asked = opened.client(jsonRpc("1.0")).ask({ op: "send", message });
 		await expect(asked).rejects.toThrow();

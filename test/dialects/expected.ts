@@ -1,7 +1,7 @@
 /** What each cell of the matrix must come to, as data: docs/dialects.md says the same in words, and shows it as a table. */
 import { codeFor, type Reason } from "../peer/older/fault.ts";
 import { type Form, nameOf } from "../peer/older/model.ts";
-import type { Outcome } from "./scenarios.ts";
+import type { Outcome } from "./scenario.ts";
 
 /** Without a code: which code it is follows from the client's form. */
 export type Label = "equal" | "emulated" | "lossy" | `refused ${Reason}`;
@@ -119,6 +119,13 @@ export const rules: readonly Rule[] = [
 	},
 
 	// v0.1 against anything else: what is the same in both vocabularies is equal, the rest is told in other terms.
+	{
+		of: ["stream of one message", "stream that ends by asking"],
+		client: ["1.0"],
+		agent: noKind,
+		is: "emulated",
+		why: "v1.0 §3.1.2: the Task first; v0.1 streams have no Task",
+	},
 	{
 		of: ["resubscribe"],
 		client: ["0.3", "0.2"],

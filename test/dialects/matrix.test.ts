@@ -3,10 +3,12 @@ import { describe, expect, test } from "vitest";
 import { forms, nameOf } from "../peer/older/model.ts";
 import { outcomeFor } from "./expected.ts";
 import { type Through, throughTo } from "./gateway.ts";
-import { applies, outcomeOf, type Scenario, scenarios } from "./scenarios.ts";
+import { applies, outcomeOf, type Scenario } from "./scenario.ts";
+import { scenarios } from "./scenarios.ts";
 import { renderTable, Seen, tableInDocs, updateDocs } from "./table.ts";
 
 const seen = new Seen();
+let allAsExpected = true;
 
 /** A scenario that hangs is a failed one. */
 async function outcomeInTime(...[scenario, lane]: Parameters<typeof outcomeOf>): Promise<string> {
@@ -38,6 +40,7 @@ describe.each(forms.map((form) => [nameOf(form), form] as const))("to an agent o
 			got[name] = outcome;
 			seen.set(name, from, form, outcome);
 		}
+		allAsExpected &&= JSON.stringify(got) === JSON.stringify(want);
 		expect(got).toEqual(want);
 	});
 	test("closes", async () => {
@@ -48,6 +51,7 @@ describe.each(forms.map((form) => [nameOf(form), form] as const))("to an agent o
 test("docs/dialects.md shows the table of this run (UPDATE_DOCS=1 writes it)", () => {
 	expect(seen.size).toBe(forms.length * forms.length * scenarios.length);
 	const table = renderTable(seen);
-	if (process.env["UPDATE_DOCS"]) updateDocs(table);
+	// A table of failures is none: the cells must hold before it is written.
+	if (process.env["UPDATE_DOCS"] && allAsExpected) updateDocs(table);
 	expect(tableInDocs()).toBe(table);
 });

@@ -3,7 +3,8 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import type { Reason } from "../peer/older/fault.ts";
 import { type Form, forms, nameOf } from "../peer/older/model.ts";
 import { labelFor, outcomeFor } from "./expected.ts";
-import { type Outcome, scenarios } from "./scenarios.ts";
+import type { Outcome } from "./scenario.ts";
+import { scenarios } from "./scenarios.ts";
 
 export const DOCS = new URL("../../docs/dialects.md", import.meta.url);
 const BEGIN = "<!-- matrix: begin (generated: UPDATE_DOCS=1 npx vitest run test/dialects/matrix.test.ts) -->";
@@ -72,7 +73,7 @@ export function renderTable(seen: Seen): string {
 		"",
 		"- **equal**: the agent hears the same operation, the client exactly what the agent said.",
 		"- **emulated**: the client gets what its version promises, by other means or under other names.",
-		"- **lossy**: something has no counterpart; `A2A-Gateway-Loss` names it (`--strict` refuses instead).",
+		"- **lossy**: something has no counterpart; `A2A-Gateway-Loss` names it (`strict` refuses instead).",
 		"- **refused**: the error of the client's version and binding for this reason.",
 		"",
 		row(["", ...columns.map(({ title }) => title.join("<br>"))]),

@@ -55,7 +55,7 @@ export const tight = (config: Config): Config => ({
 	timeouts: { ...config.timeouts, body: 500, drain: 100 },
 	agents: config.agents.map((agent) => ({
 		...agent,
-		timeouts: { ...agent.timeouts, connect: 1_000, streamIdle: 200 },
+		timeouts: { ...agent.timeouts, connect: 1_000, streamIdle: 400 },
 	})),
 });
 
@@ -92,7 +92,7 @@ export const polite: Script = (call) => {
 /** Nothing of the inside shows: no stack, no file, no class of the source, no address of the agent. */
 export function expectClean(answer: Outcome, secrets: readonly string[] = []): void {
 	expect(answer.all).not.toMatch(
-		/\.(ts|js|mjs):\d|\bat [\w.<>]+ \(|node_modules|node:internal|\/work\/|undici|grpc-js|protobuf/i,
+		/\.(ts|js|mjs):\d|\bat [\w.<>]+ \(|node_modules|node:internal|\/work\/|undici|grpc-js|protobuf-es|bufbuild/i,
 	);
 	for (const secret of secrets) expect(answer.all).not.toContain(secret);
 	expect(answer.header["x-request-id"]).toMatch(/^[\x21-\x7e]+$/);
@@ -128,7 +128,6 @@ export async function rawAgent(
 		if (req.url !== "/.well-known/agent-card.json") {
 			const { socket } = req;
 			let body = "";
-			socket.on("error", () => {});
 			req.on("data", (part) => {
 				body += part;
 			});
@@ -141,6 +140,7 @@ export async function rawAgent(
 		res.setHeader("connection", "close");
 		res.end(JSON.stringify(cardJson(interfaces, card)));
 	});
+	server.on("connection", (socket) => socket.on("error", () => {}));
 	server.on("clientError", (_error, socket) => socket.destroy());
 	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
 	const { port } = server.address() as AddressInfo;

@@ -44,11 +44,12 @@ export interface Init {
 	readonly signal?: AbortSignal;
 }
 
-/** One request over HTTP/1.1. */
+/** One request over HTTP/1.1, on a connection of its own. */
 export async function http1(url: string, init: Init = {}): Promise<Bytes> {
 	const response = await send(url + (init.path ?? "/"), {
 		method: (init.verb ?? "POST") as "POST",
 		headers: init.header ?? {},
+		reset: true,
 		body: init.body === undefined ? null : Buffer.from(init.body as Uint8Array),
 		...(init.signal && { signal: init.signal }),
 	});

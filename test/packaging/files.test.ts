@@ -1,5 +1,5 @@
 /** What is shipped: the image's steps name files that exist, the program refuses old Nodes, scripts are there. */
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 
@@ -52,9 +52,20 @@ test("the licence is the one that package.json names, in full", () => {
 	expect(text("LICENSE")).toMatch(/Apache License\s+Version 2\.0, January 2004[\s\S]*END OF TERMS AND CONDITIONS/);
 });
 
-test("the README's links lead somewhere", () => {
-	const names = [...text("README.md").matchAll(/\]\((?!https?:)([^)#]+)\)/g)].map(([, name = ""]) => name);
-	// The architecture is being written.
-	for (const name of names.filter((link) => link !== "docs/architecture.md"))
-		expect([name, existsSync(root(name))]).toEqual([name, true]);
+test.each(["README.md", "CONTRIBUTING.md", "docs/architecture.md"])("the links of %s lead somewhere", (file) => {
+	const names = [...text(file).matchAll(/\]\((?!https?:)([^)#]+)\)/g)].map(([, name = ""]) => name);
+	for (const name of names) {
+		expect([name, existsSync(fileURLToPath(new URL(name, new URL(`../../${file}`, import.meta.url))))]).toEqual([
+			name,
+			true,
+		]);
+	}
+});
+
+test("docs/architecture.md names every room there is", () => {
+	const told = text("docs/architecture.md");
+	for (const entry of readdirSync(root("src"), { withFileTypes: true })) {
+		const name = entry.isDirectory() ? `${entry.name}/` : entry.name;
+		if (name !== "cli.ts") expect(told).toContain(`\`${name}\``);
+	}
 });

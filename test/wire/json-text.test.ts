@@ -1,7 +1,7 @@
 /** JSON as text: what is refused, and that surgery changes nothing else. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { members, parseJson, parseJsonText, setMembers } from "../../src/wire/json-text.ts";
+import { memberOf, members, parseJson, parseJsonText, setMembers } from "../../src/wire/json-text.ts";
 
 const parse = (text: string, depth = 100) => parseJson(Buffer.from(text), depth);
 
@@ -51,7 +51,12 @@ describe("parseJson", () => {
 	it("agrees with JSON.parse on any JSON", () => {
 		fc.assert(
 			fc.property(fc.json({ maxDepth: 6 }), (text) => {
-				expect(parseJsonText(text, 100)).toEqual({ text, value: JSON.parse(text), unique: true });
+				const { outline, ...parsed } = parseJsonText(text, 100);
+				expect(parsed).toEqual({ text, value: JSON.parse(text), unique: true });
+				const { value } = parsed;
+				if (typeof value !== "object" || value === null || Array.isArray(value)) return;
+				for (const [name, raw] of members(text)) expect(memberOf({ ...parsed, outline }, name)).toBe(raw);
+				expect(memberOf({ ...parsed, outline }, "no such member")).toBeUndefined();
 			}),
 		);
 	});

@@ -10,7 +10,6 @@ import { isMetadata, writeMetadata, writeTimeout } from "../../wire/grpc-metadat
 import type { ConnectOptions, Interface, Upstream } from "../binding.ts";
 import { type GrpcChannel, GrpcFailure, type GrpcRequest, pickNamed, readTarget, rubbish } from "./channel.ts";
 import { directChannel } from "./direct.ts";
-import { resolvedChannel } from "./resolved.ts";
 
 /** The gRPC half of `connect`. Throws TypeError when the interface's URL is no gRPC target. */
 export function connectGrpc(iface: Interface, dialect: Dialect, options: ConnectOptions): Upstream {
@@ -18,8 +17,22 @@ export function connectGrpc(iface: Interface, dialect: Dialect, options: Connect
 	const channel =
 		target.kind === "direct"
 			? directChannel(target.authority, target.prefix, options)
-			: resolvedChannel(target.target, target.tls, options);
+			: later(async () => (await import("./resolved.ts")).resolvedChannel(target.target, target.tls, options));
 	return { handler: handlerOver(channel, dialect), close: () => channel.close() };
+}
+
+/** A channel whose library is loaded when it is first used: most targets need none. */
+function later(load: () => Promise<GrpcChannel>): GrpcChannel {
+	let channel: Promise<GrpcChannel> | undefined;
+	const loaded = () => {
+		channel ??= load();
+		return channel;
+	};
+	return {
+		unary: async (request) => (await loaded()).unary(request),
+		stream: async (request) => (await loaded()).stream(request),
+		close: async () => (await channel)?.close(),
+	};
 }
 
 /** The handler over any channel. */
@@ -79,7 +92,7 @@ function requestHeader(call: Call, dialect: Dialect): Header {
 function lift(dialect: Dialect, method: DescMethod, bytes: Uint8Array, losses: Losses): Payload {
 	try {
 		const payload = dialect.binary.readReply(method, bytes, losses.add);
-		payload.message();
+		payload.check();
 		return payload;
 	} catch (error) {
 		if (error instanceof PayloadError) throw rubbish("The agent's message does not fit its type", error);

@@ -1,51 +1,27 @@
 /** gRPC-Web and Connect towards clients, on the gRPC routes: connect-node speaks the protocols, the core answers. */
-import {
-	type DescMessage,
-	type DescMethod,
-	type DescMethodServerStreaming,
-	type DescMethodUnary,
-	fromBinary,
-	type Message,
-	toBinary,
-} from "@bufbuild/protobuf";
-import {
-	ConnectError,
-	createConnectRouter,
-	createContextKey,
-	createContextValues,
-	type HandlerContext,
-} from "@connectrpc/connect";
-import type { UniversalHandler } from "@connectrpc/connect/protocol";
-import {
-	compressionGzip,
-	universalRequestFromNodeRequest,
-	universalResponseToNodeResponse,
-} from "@connectrpc/connect-node";
-import { StatusSchema } from "../../../gen/google/rpc/status_pb.ts";
-import { type Handler, type Header, isStream, type Reply } from "../../call/call.ts";
-import { A2AError } from "../../call/error.ts";
-import { Losses } from "../../call/loss.ts";
-import { open, single } from "../../call/stream.ts";
+import type { Handler, Header } from "../../call/call.ts";
 import type { Dialect } from "../../dialect/dialect.ts";
 import type { AttachOptions, HttpHandler, HttpRequest, HttpResponse, Target } from "../binding.ts";
-import { begin, replyHeader, type Session } from "../serve.ts";
-import { cancel, lower, none, type Route, routesOf } from "./server.ts";
+import { none, type Route, routesOf } from "./server.ts";
+import type { Serve } from "./web-connect.ts";
 
 /** What these protocols look like. Anything else on a gRPC route is none of them. */
 const CONTENT_TYPE = /^application\/(grpc-web|connect\+|json|proto)/i;
-const nowhere: Target = { agent: "", path: "", query: "", id: "" };
-const targetKey = createContextKey<Target>(nowhere);
 
 /** The HTTP half of `attach`. */
 export function serveWeb(handler: Handler, dialects: readonly Dialect[], options: AttachOptions): HttpHandler {
-	const handlers = new Map<string, UniversalHandler>();
-	for (const [path, route] of routesOf(dialects)) {
-		const universal = universalHandler(route, handler, options);
-		if (universal) handlers.set(path, universal);
-	}
+	const routes = routesOf(dialects);
+	const serving = new Map<Route, Serve>();
+	// A third of the gateway's memory, and of its start: loaded when somebody speaks these protocols.
+	const load = async (route: Route): Promise<Serve> => {
+		const { serveRoute } = await import("./web-connect.ts");
+		const serve = serving.get(route) ?? serveRoute(route, handler, options);
+		serving.set(route, serve);
+		return serve;
+	};
 	return (req, res, target) => {
-		const universal = handlers.get(target.path);
-		if (!universal) return false;
+		const route = routes.get(target.path);
+		if (!route || (route.own.methodKind !== "unary" && route.own.methodKind !== "server_streaming")) return false;
 		if (req.method !== "POST") {
 			refuse(req, res, 405, { allow: "POST" });
 			return true;
@@ -54,9 +30,9 @@ export function serveWeb(handler: Handler, dialects: readonly Dialect[], options
 			refuse(req, res, 415, { "accept-post": "application/grpc-web+proto, application/json, application/proto" });
 			return true;
 		}
-		run(universal, req, res, target, options.bodyTimeout).catch((error: unknown) => {
+		run(serving.get(route) ?? load(route), req, res, target, options.bodyTimeout).catch((error: unknown) => {
 			// The client has gone, or it is a fault of ours: both end the response, only one is told.
-			if (!res.destroyed) options.report(error, { id: target.id, method: universal.method.name });
+			if (!res.destroyed) options.report(error, { id: target.id, method: route.own.name });
 			res.destroy();
 		});
 		return true;
@@ -64,7 +40,7 @@ export function serveWeb(handler: Handler, dialects: readonly Dialect[], options
 }
 
 async function run(
-	universal: UniversalHandler,
+	serve: Serve | Promise<Serve>,
 	req: HttpRequest,
 	res: HttpResponse,
 	target: Target,
@@ -83,9 +59,8 @@ async function run(
 		req.once("end", clear);
 		res.once("close", clear);
 	}
-	const values = createContextValues().set(targetKey, target);
-	const answer = await universal(universalRequestFromNodeRequest(req, res, undefined, values));
-	if (!res.destroyed && !res.headersSent) await universalResponseToNodeResponse(answer, res);
+	const loaded = typeof serve === "function" ? serve : await serve;
+	if (!res.destroyed) await loaded(req, res, target);
 }
 
 function refuse(req: HttpRequest, res: HttpResponse, status: number, header: Header = none): void {
@@ -95,161 +70,6 @@ function refuse(req: HttpRequest, res: HttpResponse, status: number, header: Hea
 	res.statusCode = status;
 	for (const name in header) res.setHeader(name, header[name] ?? "");
 	res.end();
-}
-
-/** connect's handler for one route, whichever of the protocols a request speaks. */
-function universalHandler(route: Route, handler: Handler, options: AttachOptions): UniversalHandler | undefined {
-	const router = createConnectRouter({
-		grpc: false,
-		readMaxBytes: options.maxMessage,
-		acceptCompression: [compressionGzip],
-	});
-	const { own } = route;
-	if (isStream(own)) {
-		router.rpc(own as DescMethodServerStreaming, (request, context) =>
-			stream(route, request, context, handler, options),
-		);
-	} else if (own.methodKind === "unary") {
-		router.rpc(own as DescMethodUnary, (request, context) => unary(route, request, context, handler, options));
-	}
-	return router.handlers[0];
-}
-
-async function unary(
-	route: Route,
-	request: Message,
-	context: HandlerContext,
-	handler: Handler,
-	options: AttachOptions,
-): Promise<Message> {
-	const session = start(route, request, context, options);
-	try {
-		const { losses } = session.call;
-		const reply = await answered(handler, session);
-		const bytes = lower(route, await single(reply), losses);
-		tell(reply, losses, context);
-		return outgoing(route.own.output, bytes);
-	} catch (thrown) {
-		throw failure(route, session, thrown, context);
-	} finally {
-		session.finish();
-	}
-}
-
-async function* stream(
-	route: Route,
-	request: Message,
-	context: HandlerContext,
-	handler: Handler,
-	options: AttachOptions,
-): AsyncGenerator<Message> {
-	const session = start(route, request, context, options);
-	try {
-		const { losses } = session.call;
-		const reply = await answered(handler, session);
-		const { messages } = await open(reply);
-		for await (const message of messages) {
-			const bytes = lower(route, message, losses);
-			tell(reply, losses, context);
-			yield outgoing(route.own.output, bytes);
-		}
-	} catch (thrown) {
-		throw failure(route, session, thrown, context);
-	} finally {
-		session.finish();
-		// Left early: whatever the iteration could not reach is told by the signal.
-		if (context.signal.aborted) session.abandon();
-	}
-}
-
-function start(route: Route, request: Message, context: HandlerContext, options: AttachOptions): Session {
-	const { method, own, dialect } = route;
-	const timeout = context.timeoutMs();
-	const target = context.values.get(targetKey);
-	const losses = new Losses();
-	const session = begin(
-		{
-			method,
-			request: incoming(dialect, method, own.input, request, losses),
-			losses,
-			target,
-			header: readHeaders(context.requestHeader),
-			query: target.query ? Object.fromEntries(new URLSearchParams(target.query)) : none,
-			origin: { binding: context.protocolName === "connect" ? "CONNECT" : "GRPC-WEB", version: dialect.version },
-			...(timeout !== undefined && { timeout: Math.max(1, timeout) }),
-		},
-		options,
-	);
-	if (context.signal.aborted) session.abandon();
-	else context.signal.addEventListener("abort", () => session.abandon(), { once: true });
-	return session;
-}
-
-/** The core's answer, or the end of the call where the core does not listen to its signal. */
-async function answered(handler: Handler, session: Session): Promise<Reply> {
-	const { signal } = session.call;
-	const reply = handler(session.call);
-	let abort: (() => void) | undefined;
-	const ended = new Promise<never>((_, reject) => {
-		abort = () => reject(A2AError.from(signal.reason));
-		signal.addEventListener("abort", abort, { once: true });
-	});
-	try {
-		return await Promise.race([reply, ended]);
-	} catch (error) {
-		if (signal.aborted) reply.then(cancel, ignore);
-		throw error;
-	} finally {
-		if (abort) signal.removeEventListener("abort", abort);
-	}
-}
-
-/** Response headers: connect sends them with the first message, so they are set before each. */
-function tell(reply: Reply, losses: Losses, context: HandlerContext): void {
-	const header = replyHeader(reply.header, losses);
-	for (const name in header) context.responseHeader.set(name, header[name] ?? "");
-}
-
-/** connect decodes into the dialect's own type; the dialect reads bytes. Unknown fields survive both. */
-function incoming(dialect: Dialect, method: DescMethod, type: DescMessage, message: Message, losses: Losses) {
-	try {
-		return dialect.binary.readRequest(method, toBinary(type, message), losses.add);
-	} catch (thrown) {
-		throw connectError(dialect, A2AError.from(thrown));
-	}
-}
-
-/** The inverse of `incoming`. */
-function outgoing(type: DescMessage, bytes: Uint8Array): Message {
-	try {
-		return fromBinary(type, bytes);
-	} catch (error) {
-		throw new A2AError("INVALID_AGENT_RESPONSE", { cause: error });
-	}
-}
-
-function failure(route: Route, session: Session, thrown: unknown, context: HandlerContext): ConnectError {
-	const { reason } = context.signal;
-	// connect's own verdict (its deadline, its client's reset) stands.
-	if (context.signal.aborted && reason instanceof ConnectError) return reason;
-	return connectError(route.dialect, session.fail(thrown));
-}
-
-/** The dialect's gRPC status as connect's error: same code, same message, same details. */
-function connectError(dialect: Dialect, error: A2AError): ConnectError {
-	const status = dialect.errors.grpc.write(error);
-	const connect = new ConnectError(status.message, status.code, { ...error.header });
-	if (status.details) {
-		connect.details = fromBinary(StatusSchema, status.details).details.map((any) => ({
-			type: any.typeUrl.slice(any.typeUrl.lastIndexOf("/") + 1),
-			value: any.value,
-		}));
-	}
-	return connect;
-}
-
-function readHeaders(headers: Headers): Header {
-	return Object.fromEntries(headers);
 }
 
 function ignore(): void {}

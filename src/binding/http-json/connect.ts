@@ -156,7 +156,7 @@ export function connect(iface: Interface, dialect: Dialect, options: ConnectOpti
 	function read(call: Call, json: JsonText): Payload {
 		try {
 			const payload = dialect.http.readReply(call.method, json, call.losses.add);
-			payload.message();
+			payload.check();
 			return payload;
 		} catch (error) {
 			throw error instanceof PayloadError ? invalid(error.message, error) : error;

@@ -98,7 +98,7 @@ export function connect(iface: Interface, dialect: Dialect, options: ConnectOpti
 		}
 		try {
 			const payload = dialect.rpc.readReply(call.method, result ?? NOTHING, call.losses.add);
-			payload.message();
+			payload.check();
 			return payload;
 		} catch (error) {
 			if (!(error instanceof PayloadError)) throw error;

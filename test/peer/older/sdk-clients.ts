@@ -37,6 +37,8 @@ function adapt(form: Form, calls: Calls, unwrap: (answer: unknown) => JsonValue)
 	};
 	const refused = (thrown: unknown): unknown => {
 		if (!(thrown instanceof Error) || thrown instanceof Refused) return thrown;
+		// An error as plain JSON, where the SDK wants a stream: it does not read it.
+		if (thrown.message.includes("Content-Type for SSE stream")) return new Refused(0, thrown.message);
 		const inner = (thrown.cause as { code?: number } | undefined)?.code;
 		const found = /(?:code|Code)[": ]+(-?\d+)/.exec(thrown.message)?.[1];
 		const code = codes[thrown.name] ?? codes[thrown.constructor.name] ?? (found ? Number(found) : inner);
