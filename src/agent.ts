@@ -1,13 +1,15 @@
 /** One agent behind the gateway: its card kept fresh, its connection kept open, and what the core needs to know of both. */
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { Interface, Upstream } from "./binding/binding.ts";
-import type { Call, Handler } from "./call/call.ts";
+import { type Call, type Handler, isStream, type Reply } from "./call/call.ts";
 import { A2AError } from "./call/error.ts";
+import { open } from "./call/stream.ts";
 import { explainChoice } from "./card/choose.ts";
 import { credentialNames, selectCredentials } from "./card/credentials.ts";
 import { type Keeper, type Kept, keeper } from "./card/keeper.ts";
+import type { Pace } from "./card/pace.ts";
 import { offers, project, redactor, type Serialised } from "./card/project.ts";
-import { sourceOf } from "./card/source.ts";
+import { inlineSource, sourceOf } from "./card/source.ts";
 import { type CardForm, type CardVariants, variants } from "./card/variants.ts";
 import type { AgentConfig, Config } from "./config/config.ts";
 import type { Log } from "./config/log.ts";
@@ -29,8 +31,14 @@ export interface Agent {
 	readonly version: string;
 	/** The card as the gateway serves it, in each form; undefined while there is none. */
 	card(form: CardForm): Serialised | undefined;
+	/** Public URL of its mount point; undefined before `start`. */
+	readonly base: URL | undefined;
 	/** Is there an agent to call, as far as is known? */
 	readonly ready: boolean;
+	/** Why it is ready, or not. For the operator: may name internal URLs. */
+	readonly reason: string;
+	/** Looks at its card again, soon. Never rejects. */
+	refresh(why: string): Promise<void>;
 	/** A call found nobody there. */
 	unreachable(call: Call, error: A2AError): void;
 	close(): Promise<void>;
@@ -47,7 +55,8 @@ interface Link {
 /** How many calls in a row must find nobody before the card's next interface is tried (G7). */
 const PATIENCE = 3;
 
-export function createAgent(config: AgentConfig, general: Config, log: Log, changed: () => void): Agent {
+/** `pace`: shared with the other agents, whose cards are not all loaded at once. A card whose `file` is "" is its text. */
+export function createAgent(config: AgentConfig, general: Config, log: Log, changed: () => void, pace?: Pace): Agent {
 	let link: Link | undefined;
 	let base: URL | undefined;
 	let routing: string | undefined;
@@ -56,14 +65,18 @@ export function createAgent(config: AgentConfig, general: Config, log: Log, chan
 	let refusal: A2AError | undefined;
 	const settled = Promise.withResolvers<void>();
 	const ca = general.upstream.ca?.text;
-	const source = sourceOf(
-		{ url: config.url, card: config.card?.file },
-		{ connectTimeout: config.timeouts.connect, ...(ca !== undefined && { ca }) },
-	);
+	const source =
+		config.card?.file === ""
+			? inlineSource(config.card.text, "the card given", config.url)
+			: sourceOf(
+					{ url: config.url, card: config.card?.file },
+					{ connectTimeout: config.timeouts.connect, ...(ca !== undefined && { ca }) },
+				);
 	const about = { agent: config.name };
 
 	const found: Keeper = keeper({
 		source,
+		...(pace && { pace }),
 		choose: {
 			bindings: bindings.map((b) => b.name),
 			versions: dialects.map((d) => d.version),
@@ -124,7 +137,7 @@ export function createAgent(config: AgentConfig, general: Config, log: Log, chan
 		return async (call) => {
 			if (proven) return handler(call);
 			try {
-				const reply = await handler(call);
+				const reply = await begun(call, await handler(call));
 				proven = true;
 				refusal = undefined;
 				if (iface.version !== kept.choice.chosen.version) {
@@ -161,6 +174,13 @@ export function createAgent(config: AgentConfig, general: Config, log: Log, chan
 		get ready() {
 			return link !== undefined && found.state.ready;
 		},
+		get base() {
+			return base;
+		},
+		get reason() {
+			return found.state.reason;
+		},
+		refresh: (why) => found.refresh(why),
 		settled: settled.promise,
 		start(publicBase, tenant) {
 			base = publicBase;
@@ -198,6 +218,11 @@ export function createAgent(config: AgentConfig, general: Config, log: Log, chan
 			await Promise.all([found.stop(), link?.upstream.close()]);
 		},
 	};
+}
+
+/** A stream's first event, or its refusal, before the reply counts as one. */
+async function begun(call: Call, reply: Reply): Promise<Reply> {
+	return isStream(call.method) ? { header: reply.header, messages: (await open(reply)).messages } : reply;
 }
 
 /** The agent answered, and what it said is that it has no such method or route. */

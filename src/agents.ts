@@ -2,6 +2,7 @@
 import { type Agent, createAgent } from "./agent.ts";
 import type { Call, Middleware } from "./call/call.ts";
 import { A2AError } from "./call/error.ts";
+import { createPace } from "./card/pace.ts";
 import { publicBase } from "./card/public-base.ts";
 import type { AgentConfig, Config } from "./config/config.ts";
 import type { Log } from "./config/log.ts";
@@ -23,6 +24,8 @@ export interface Agents {
 	remove(name: string): Promise<boolean>;
 	/** Whose is a request? Undefined: nobody's. */
 	resolve(host: string | undefined, path: string): Mount | undefined;
+	/** Whose are calls that name nobody: the configured default's, else the agent's at the root. */
+	fallback(): Agent | undefined;
 	/** Begins to look for all. `listening` is where the port is open. */
 	start(listening: { readonly host: string; readonly port: number; readonly tls: boolean }): void;
 	/** Told after every change of an agent, its card or its readiness; returns the way to stop listening. */
@@ -39,9 +42,11 @@ export function createAgents(config: Config, log: Log): Agents {
 	const changed = () => {
 		for (const listener of listeners) listener();
 	};
-	/** One agent is at the root, unless it was mounted among several. */
-	const several = () => agents.size > 1 || grown;
-	let grown = false;
+	const pace = createPace();
+	/** By host name, the first of several that claim it. Looked up with every request. */
+	const hosts = new Map<string, string>();
+	/** An agent that is alone in the configuration is at the root, and stays there when others come: clients have its card. */
+	const rooted = config.agents.length === 1 ? config.agents[0]?.name : undefined;
 	let listening: Parameters<Agents["start"]>[0] | undefined;
 	const prefix = config.publicUrl === undefined ? "" : new URL(config.publicUrl).pathname.replace(/\/+$/, "");
 
@@ -51,31 +56,29 @@ export function createAgents(config: Config, log: Log): Agents {
 		const [host] = hosts;
 		const whole = publicBase(config.publicUrl, listening);
 		if (host !== undefined) whole.host = host.includes(":") ? host : `${host}:${whole.port}`;
-		const path = host !== undefined || !several() ? "" : TREE + name;
+		const path = host !== undefined || name === rooted ? "" : TREE + name;
 		agent.start(publicBase(whole.href, listening, path), path === "" ? undefined : name);
 	}
 
 	function put(one: AgentConfig): Agent {
 		if (agents.has(one.name)) throw new TypeError(`there is an agent named "${one.name}" already`);
-		const agent = createAgent(one, config, log, changed);
+		const agent = createAgent(one, config, log, changed, pace);
 		agents.set(one.name, { agent, config: one });
+		claim(one);
 		return agent;
 	}
 
-	function fallback(): string | undefined {
-		if (agents.size === 1) return agents.keys().next().value;
-		return [...agents.values()].find((a) => a.config.default)?.agent.name;
+	function claim(one: AgentConfig): void {
+		for (const host of one.hosts ?? []) if (!hosts.has(host)) hosts.set(host, one.name);
 	}
 
 	for (const one of config.agents) put(one);
-	grown = config.agents.length > 1;
 
 	return {
 		get: (name) => agents.get(name)?.agent,
 		list: () => [...agents.values()].map((a) => a.agent),
 		add(one) {
 			const agent = put(one);
-			grown = true;
 			begin(one.name, agent);
 			changed();
 			return agent;
@@ -84,23 +87,30 @@ export function createAgents(config: Config, log: Log): Agents {
 			const found = agents.get(name);
 			if (!found) return false;
 			agents.delete(name);
+			hosts.clear();
+			for (const { config } of agents.values()) claim(config);
 			changed();
 			await found.agent.close();
 			return true;
 		},
 		resolve(host, path) {
 			const below = strip(prefix, path);
-			const named = host === undefined ? undefined : ofHost(agents, host);
+			const named = host === undefined ? undefined : ofHost(hosts, host);
 			if (named !== undefined) return { agent: named, path: below };
 			if (below.startsWith(TREE)) {
 				const end = below.indexOf("/", TREE.length);
 				const name = end < 0 ? below.slice(TREE.length) : below.slice(TREE.length, end);
 				if (agents.has(name)) return { agent: name, path: end < 0 ? "/" : below.slice(end) };
 			}
-			const only = fallback();
-			if (!several() && only !== undefined) return { agent: only, path: below };
+			const grpc = isGrpcPath(below);
+			if (rooted !== undefined && agents.has(rooted) && !(grpc && agents.size > 1))
+				return { agent: rooted, path: below };
 			// gRPC has no paths of its own: the tenant of the request tells (core: byTenant).
-			return isGrpcPath(below) ? { agent: "", path: below } : undefined;
+			return grpc ? { agent: "", path: below } : undefined;
+		},
+		fallback() {
+			const chosen = [...agents.values()].find((a) => a.config.default) ?? agents.get(rooted ?? "");
+			return chosen?.agent;
 		},
 		start(where) {
 			listening = where;
@@ -121,12 +131,14 @@ function isGrpcPath(path: string): boolean {
 	return /^\/[\w.]+\.[\w.]*\w\/\w+$/.test(path);
 }
 
-function ofHost(agents: ReadonlyMap<string, { readonly config: AgentConfig }>, host: string): string | undefined {
+/** `name:port` as it was configured, else the name at any port. */
+function ofHost(hosts: ReadonlyMap<string, string>, host: string): string | undefined {
+	if (hosts.size === 0) return undefined;
 	const name = host.toLowerCase();
-	for (const [agent, { config }] of agents) {
-		if (config.hosts?.some((h) => h === name || (!h.includes(":") && name.replace(/:\d+$/, "") === h))) return agent;
-	}
-	return undefined;
+	const exact = hosts.get(name);
+	if (exact !== undefined) return exact;
+	const bare = name.replace(/:\d+$/, "");
+	return bare.includes(":") ? undefined : hosts.get(bare);
 }
 
 /** A proxy may leave the public path prefix on the request or take it off: both arrive at the same place. */
@@ -150,7 +162,7 @@ export function byTenant(agents: Agents): Middleware {
 			);
 		}
 		if (tenant === "") {
-			const only = agents.list().find((a) => a.isDefault);
+			const only = agents.fallback();
 			if (only) return next({ ...call, agent: only.name });
 			throw new A2AError("INVALID_PARAMS", {
 				message: "Invalid parameters: tenant: must name the agent; take it from the agent's card",

@@ -1,6 +1,7 @@
 /** Keeps the card of one agent: loads it, refreshes it, survives an agent that is not up yet or goes away (§8.6.2, rule G12). */
 import { type Choice, type ChooseOptions, choose, explainChoice, type Override, override } from "./choose.ts";
 import { CardError } from "./error.ts";
+import type { Pace } from "./pace.ts";
 import { type Reading, read } from "./read.ts";
 import type { Shape } from "./shape.ts";
 import type { Loaded, Source } from "./source.ts";
@@ -49,6 +50,8 @@ export interface KeeperOptions {
 	readonly backoff?: { readonly first: number; readonly most: number };
 	/** Least time between attempts that `refresh` asks for, milliseconds. Default: 1 s. */
 	readonly refreshInterval?: number;
+	/** Shared by the keepers of many agents, so that they do not all load at once. Default: no waiting. */
+	readonly pace?: Pace;
 }
 
 export interface Keeper {
@@ -66,6 +69,9 @@ export interface Keeper {
 	stop(): Promise<void>;
 }
 
+/** A card is refreshed early by up to this part of its lifetime. */
+const SPREAD = 0.2;
+
 const system: Clock = {
 	now: Date.now,
 	after(ms, run) {
@@ -77,7 +83,8 @@ const system: Clock = {
 
 /** Makes a keeper. Nothing happens before `start`. */
 export function keeper(options: KeeperOptions): Keeper {
-	const { source, clock = system, backoff = { first: 500, most: 30_000 }, refreshInterval = 1_000 } = options;
+	const { source, clock = system, backoff = { first: 500, most: 30_000 }, refreshInterval = 1_000, pace } = options;
+	const leaving = new AbortController();
 	const report = (error: unknown) => {
 		try {
 			options.report?.(error);
@@ -131,7 +138,8 @@ export function keeper(options: KeeperOptions): Keeper {
 
 	const load = async () => {
 		try {
-			const fresh = await source.load(loaded);
+			const ask = () => source.load(loaded);
+			const fresh = await (pace ? pace.run(ask, leaving.signal) : ask());
 			if (stopped) return;
 			const next = take(fresh);
 			// Only a card that can be used may answer a later 304.
@@ -141,7 +149,8 @@ export function keeper(options: KeeperOptions): Keeper {
 			kept = next;
 			if (changed) tell(() => options.onChange?.(next));
 			enter({ ready: true, reason: `card from ${fresh.from}`, error: undefined });
-			schedule(fresh.freshFor);
+			// Cards that were loaded together are not asked for together again.
+			schedule(fresh.freshFor * (1 - SPREAD + SPREAD * clock.random()));
 		} catch (thrown) {
 			if (stopped) return;
 			const error = CardError.from(thrown, `cannot load the card of ${source.name}`);
@@ -182,6 +191,7 @@ export function keeper(options: KeeperOptions): Keeper {
 		async stop() {
 			stopped = true;
 			cancel();
+			leaving.abort();
 			try {
 				await source.close();
 				await running;

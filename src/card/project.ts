@@ -29,8 +29,9 @@ export interface OfferOptions {
 export function offers({ bindings, dialects, base, preferred, tenant }: OfferOptions): readonly JsonObject[] {
 	const first = bindings.filter((b) => b.name === preferred);
 	const ordered = [...first, ...bindings.filter((b) => b.name !== preferred)];
-	return dialects.flatMap((dialect) =>
-		ordered
+	return dialects.flatMap((dialect, i) =>
+		// Readers of older cards take the first interface for the card's URL: for them the order given counts.
+		(i === 0 ? ordered : bindings)
 			.filter((binding) => dialect.bindings.includes(binding.name))
 			.map((binding) => ({
 				url: binding.publicUrl(base),

@@ -1,8 +1,8 @@
 /** `card get|verify|sign`: fetches a card in any form, verifies its signatures, signs a file (§8.4). */
 import { readFileSync } from "node:fs";
-import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import type { JsonValue } from "@bufbuild/protobuf";
 import { signable } from "../card/canonical.ts";
-import { type Document, isObject, looksLikeCard, parseDocument } from "../card/document.ts";
+import { type Document, looksLikeCard, parseDocument } from "../card/document.ts";
 import { CardError, describe } from "../card/error.ts";
 import { candidates } from "../card/fetch.ts";
 import { cardDispatcher, display, get } from "../card/http.ts";
@@ -204,8 +204,7 @@ function header(written: string): [string, string] {
 
 /** JSON that a terminal may show and that reads back as it was: nothing is replaced, only escaped. */
 function printed(json: JsonValue): string {
-	const sorted = isObject(json) ? json : { value: json };
-	return JSON.stringify(sorted satisfies JsonObject, undefined, 2).replace(
+	return JSON.stringify(json, undefined, 2).replace(
 		/[\x7f-\x9f]/g,
 		(c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`,
 	);

@@ -33,6 +33,8 @@ export const keys: Command = {
 		const alg = flags.get("alg")?.[0] ?? "ES256";
 		if (!isAlgorithm(alg)) throw usage("--alg", `must be one of ${ALGORITHMS.join(", ")}`);
 		const path = flags.get("out")?.[0] ?? FILE;
+		// PKCS #8 says RSA and no more: it would be read as a key for RS256.
+		if (alg === "PS256" && /\.pem$/i.test(path)) throw usage("--out", "a key for PS256 needs a JWK file");
 		const key = generateKey(alg);
 		try {
 			writeFileSync(path, text(key, path), { mode: 0o600, flag: "wx" });

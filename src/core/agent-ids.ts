@@ -9,7 +9,7 @@ import { iterate, reply, single } from "../call/stream.ts";
 import type { Traits } from "../dialect/dialect.ts";
 import { fromValue } from "../schema/payload.ts";
 import type { Store } from "../state/store.ts";
-import { isTerminal, type Operations, objectOf, sends, taskField, textOf } from "./types.ts";
+import { isTerminal, jsonOf, type Operations, objectOf, sends, taskField, textOf } from "./types.ts";
 
 interface AgentTask {
 	readonly contextId: string;
@@ -30,7 +30,7 @@ export function agentIds(
 	};
 
 	async function send(call: Call, next: Handler): Promise<Reply> {
-		const request = call.request.canonical();
+		const request = jsonOf(call.request);
 		const message = objectOf(request["message"]) ?? {};
 		const given = textOf(message["taskId"]);
 		const known = given === "" ? undefined : await existing(call, given, next);
@@ -56,13 +56,13 @@ export function agentIds(
 		const known = await store.get<AgentTask>(keyOf(call, id));
 		if (known) return known;
 		const request = fromValue(operations.readTask.input, { id });
-		const task = (await single(await next({ ...call, method: operations.readTask, request }))).canonical();
+		const task = jsonOf(await single(await next({ ...call, method: operations.readTask, request })));
 		return { contextId: textOf(task["contextId"]), ended: isTerminal(task["status"]) };
 	}
 
 	async function about(call: Call, next: Handler): Promise<Reply> {
 		const field = taskField(call.method);
-		const id = field ? textOf(call.request.canonical()[field]) : "";
+		const id = field ? textOf(jsonOf(call.request)[field]) : "";
 		const known = id === "" ? undefined : await store.get<AgentTask>(keyOf(call, id));
 		return convert(call, await next(call), id, known?.contextId ?? "");
 	}
@@ -98,7 +98,7 @@ function complete(
 	taskId: string,
 	contextId: string,
 ): { value: JsonObject; ended: boolean | undefined } {
-	const value = payload.canonical();
+	const value = jsonOf(payload);
 	const task = (whole: JsonObject): JsonObject => {
 		const context = textOf(whole["contextId"]) || contextId;
 		const ids = { taskId: textOf(whole["id"]) || taskId, ...(context !== "" && { contextId: context }) };

@@ -3,12 +3,13 @@ import { createHash } from "node:crypto";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { SendMessageResponseSchema, StreamResponseSchema, TaskSchema } from "../../gen/lf/a2a/v1/a2a_pb.ts";
 import { type Call, type Handler, isStream, type Middleware, type Reply } from "../call/call.ts";
+import type { Loss } from "../call/loss.ts";
 import type { Payload } from "../call/payload.ts";
 import { iterate, reply, single } from "../call/stream.ts";
 import type { Traits } from "../dialect/dialect.ts";
 import { fromValue } from "../schema/payload.ts";
 import type { Store } from "../state/store.ts";
-import { type Operations, objectOf, sends, taskField, textOf } from "./types.ts";
+import { jsonOf, type Operations, objectOf, sends, taskField, textOf } from "./types.ts";
 
 /** What is known of a task under the name its client gave it. */
 export interface ClientTask {
@@ -37,13 +38,26 @@ export function clientIds(
 	const queues = new Map<string, Promise<unknown>>();
 
 	return (next) => (call) => {
-		// Both sides name tasks alike: their ids are everybody's ids.
-		if (!traits(call).clientIds || agentTraits(call).clientIds) return next(call);
+		if (!traits(call).clientIds) return next(call);
+		// Both sides name tasks alike: their ids are everybody's ids. That they are this version's is remembered.
+		if (agentTraits(call).clientIds) return sends(call.method) ? noted(call, next) : next(call);
 		return sends(call.method) ? send(call, next) : about(call, next);
 	};
 
+	async function noted(call: Call, next: Handler): Promise<Reply> {
+		const id = textOf(objectOf(jsonOf(call.request)["message"])?.["taskId"]);
+		await store.set(clientTaskKey(call.agent, call.principal.id, id), {
+			taskId: id,
+			contextId: "",
+			session: "",
+			print: "",
+			artifacts: [],
+		} satisfies ClientTask);
+		return next(call);
+	}
+
 	async function send(call: Call, next: Handler): Promise<Reply> {
-		const request = call.request.canonical();
+		const request = jsonOf(call.request);
 		const message = objectOf(request["message"]) ?? {};
 		const id = textOf(message["taskId"]);
 		const session = textOf(message["contextId"]);
@@ -67,7 +81,7 @@ export function clientIds(
 			const { taskId: _task, contextId: _context, ...rest } = message;
 			const said = { ...rest, ...(before && { taskId: before.taskId }), ...(contextId !== "" && { contextId }) };
 			const got = await next({ ...call, request: fromValue(call.method.input, { ...request, message: said }) });
-			const track = tracker(key, id, session, print, before);
+			const track = tracker(call.losses.add, key, id, session, print, before);
 			const learn = async (payload: Payload): Promise<readonly Payload[]> => {
 				const answers = await track(payload);
 				leave();
@@ -91,19 +105,19 @@ export function clientIds(
 	async function retry(call: Call, task: ClientTask, id: string, next: Handler): Promise<Reply> {
 		const request = fromValue(operations.readTask.input, { id: task.taskId });
 		const got = await next({ ...call, method: operations.readTask, request });
-		const whole = translate((await single(got)).canonical(), task, id);
+		const whole = translate(jsonOf(await single(got)), task, id);
 		if (!isStream(call.method)) return reply(fromValue(SendMessageResponseSchema, { task: whole }), got.header);
-		return { header: got.header, messages: listed(unfold(whole)) };
+		return { header: got.header, messages: listed(unfold(whole, call.losses.add)) };
 	}
 
 	/** Calls about a task: the server's id in, the client's out. An id nobody knows here may be the server's own. */
 	async function about(call: Call, next: Handler): Promise<Reply> {
 		const field = taskField(call.method);
-		const request = call.request.canonical();
+		const request = jsonOf(call.request);
 		const id = field ? textOf(request[field]) : "";
 		const key = clientTaskKey(call.agent, call.principal.id, id);
 		const known = field ? await store.get<ClientTask>(key) : undefined;
-		const track = tracker(key, id, known?.session ?? "", known?.print ?? "", known);
+		const track = tracker(call.losses.add, key, id, known?.session ?? "", known?.print ?? "", known);
 		const asked =
 			known && field ? { ...call, request: fromValue(call.method.input, { ...request, [field]: known.taskId }) } : call;
 		const got = await next(asked);
@@ -113,7 +127,14 @@ export function clientIds(
 	}
 
 	/** Turns answers into the client's terms and remembers what they tell. */
-	function tracker(key: string, id: string, session: string, print: string, before: ClientTask | undefined) {
+	function tracker(
+		loss: Loss,
+		key: string,
+		id: string,
+		session: string,
+		print: string,
+		before: ClientTask | undefined,
+	) {
 		let task = before;
 		const see = async (taskId: string, contextId: string, artifacts: readonly string[]) => {
 			const fresh = artifacts.filter((a) => !task?.artifacts.includes(a));
@@ -129,7 +150,7 @@ export function clientIds(
 			return task;
 		};
 		return async (payload: Payload): Promise<readonly Payload[]> => {
-			const value = payload.canonical();
+			const value = jsonOf(payload);
 			if (payload.type === TaskSchema) return [fromValue(TaskSchema, translate(value, await seeTask(value, see), id))];
 			const { task: whole, message, statusUpdate, artifactUpdate } = value;
 			if (payload.type === SendMessageResponseSchema || payload.type === StreamResponseSchema) {
@@ -137,7 +158,7 @@ export function clientIds(
 				const answer = objectOf(whole) ?? (objectOf(message) && wrapped(objectOf(message) ?? {}, id, session));
 				if (answer) {
 					const lifted = objectOf(whole) ? translate(answer, await seeTask(answer, see), id) : answer;
-					return stream ? unfold(lifted) : [fromValue(SendMessageResponseSchema, { task: lifted })];
+					return stream ? unfold(lifted, loss) : [fromValue(SendMessageResponseSchema, { task: lifted })];
 				}
 				const update = objectOf(statusUpdate) ?? objectOf(artifactUpdate) ?? {};
 				const artifact = objectOf(update["artifact"]);
@@ -210,13 +231,16 @@ function wrapped(message: JsonObject, id: string, session: string): JsonObject {
 	};
 }
 
-/** A task as the events this version has: its artifacts, then its status. */
-function unfold(task: JsonObject): readonly Payload[] {
-	const { id = "", contextId = "", artifacts, status } = task;
+/** A task as the events this version has: its artifacts, then its status. Only the history has no event. */
+function unfold(task: JsonObject, loss: Loss): readonly Payload[] {
+	const { id = "", contextId = "", artifacts, status, metadata, history } = task;
+	if (Array.isArray(history) && history.length > 0) loss("/task/history", "has no event in this version");
 	const events: JsonObject[] = (Array.isArray(artifacts) ? artifacts : []).map((artifact) => ({
 		artifactUpdate: { taskId: id, contextId, artifact, lastChunk: true },
 	}));
-	events.push({ statusUpdate: { taskId: id, contextId, status: status ?? {} } });
+	events.push({
+		statusUpdate: { taskId: id, contextId, status: status ?? {}, ...(metadata !== undefined && { metadata }) },
+	});
 	return events.map((value) => fromValue(StreamResponseSchema, value));
 }
 

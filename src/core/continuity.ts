@@ -7,7 +7,7 @@ import type { Payload } from "../call/payload.ts";
 import { iterate, open, reply, single } from "../call/stream.ts";
 import type { Traits } from "../dialect/dialect.ts";
 import { fromValue } from "../schema/payload.ts";
-import { isTerminal, type Operations, objectOf, sends, taskField, textOf } from "./types.ts";
+import { isTerminal, jsonOf, type Operations, objectOf, sends, taskField, textOf } from "./types.ts";
 import type { AgentView } from "./view.ts";
 
 /** `client` tells the traits of the client's version, `view` those of the agent's and by which binding it is spoken to. */
@@ -21,7 +21,7 @@ export function continuity(
 		const { traits, binding } = view(call);
 		// Only JSON-RPC of the older versions can ask for a config without its id.
 		const askable = !traits.configIds && binding === "JSONRPC";
-		if (!own.configIds && !askable && lacksConfigId(call)) return firstConfig(call, next);
+		if (!own.configIds && !askable && !traits.clientIds && lacksConfigId(call)) return firstConfig(call, next);
 		if (own === traits) return next(call);
 		return bridge(call, own, traits, next);
 	};
@@ -39,9 +39,9 @@ export function continuity(
 
 	/** Reads the task a subscription is about. */
 	async function read(call: Call, next: Handler): Promise<JsonObject> {
-		const { id, tenant } = call.request.canonical();
+		const { id, tenant } = jsonOf(call.request);
 		const request = fromValue(operations.readTask.input, { id: id ?? "", ...(tenant !== undefined && { tenant }) });
-		return (await single(await next({ ...call, method: operations.readTask, request }))).canonical();
+		return jsonOf(await single(await next({ ...call, method: operations.readTask, request })));
 	}
 
 	/** v1.0 §3.1.6: the task first; a finished task cannot be subscribed to. */
@@ -68,16 +68,16 @@ export function continuity(
 	}
 
 	async function firstConfig(call: Call, next: Handler): Promise<Reply> {
-		const { taskId, tenant } = call.request.canonical();
+		const { taskId, tenant } = jsonOf(call.request);
 		const request = fromValue(operations.listConfigs.input, {
 			taskId: taskId ?? "",
 			...(tenant !== undefined && { tenant }),
 		});
-		const listed = (await single(await next({ ...call, method: operations.listConfigs, request }))).canonical();
+		const listed = jsonOf(await single(await next({ ...call, method: operations.listConfigs, request })));
 		const [first] = Array.isArray(listed["configs"]) ? listed["configs"] : [];
 		if (first === undefined)
 			throw new A2AError("TASK_NOT_FOUND", { message: "The task has no push notification configuration" });
-		return reply(fromValue(call.method.output, first));
+		return reply(fromValue(call.method.output, { ...objectOf(first), taskId: taskId ?? "" }));
 	}
 }
 
@@ -85,7 +85,7 @@ function lacksConfigId(call: Call): boolean {
 	const { method } = call;
 	const byId =
 		taskField(method) === "taskId" && method.input.field["id"] !== undefined && method.input !== method.output;
-	return byId && method.output.field["taskId"] !== undefined && textOf(call.request.canonical()["id"]) === "";
+	return byId && method.output.field["taskId"] !== undefined && textOf(jsonOf(call.request)["id"]) === "";
 }
 
 function event(value: JsonObject): Payload {
@@ -104,7 +104,7 @@ async function* prepend(
 ): AsyncIterable<Payload> {
 	let first = true;
 	for await (const message of rest) {
-		if (first && !isHead(message.canonical())) yield head;
+		if (first && !isHead(jsonOf(message))) yield head;
 		first = false;
 		yield message;
 	}
@@ -120,7 +120,7 @@ async function* withTask(call: Call, messages: AsyncIterable<Payload>): AsyncIte
 	let first = true;
 	for await (const message of messages) {
 		if (first) {
-			const update = message.canonical();
+			const update = jsonOf(message);
 			const status = objectOf(update["statusUpdate"]);
 			const artifact = objectOf(update["artifactUpdate"]);
 			const about = status ?? artifact;
@@ -132,7 +132,7 @@ async function* withTask(call: Call, messages: AsyncIterable<Payload>): AsyncIte
 }
 
 function impliedTask(call: Call, update: JsonObject, status: JsonValue | undefined): JsonObject {
-	const said = objectOf(call.request.canonical()["message"]);
+	const said = objectOf(jsonOf(call.request)["message"]);
 	const contextId = textOf(update["contextId"]) || textOf(said?.["contextId"]);
 	// A task that ends with its first event was still begun.
 	const begun = status === undefined || isTerminal(status) ? { state: "TASK_STATE_WORKING" } : status;
@@ -142,11 +142,11 @@ function impliedTask(call: Call, update: JsonObject, status: JsonValue | undefin
 /** An encoding that cannot ask for no history gets the history taken out of the answer. */
 async function trimmed(call: Call, agent: Traits, got: Reply): Promise<Reply> {
 	if (agent.noHistory) return got;
-	const request = call.request.canonical();
+	const request = jsonOf(call.request);
 	const length = request["historyLength"] ?? objectOf(request["configuration"])?.["historyLength"];
 	if (length !== 0) return got;
 	const payload = await single(got);
-	const value = payload.canonical();
+	const value = jsonOf(payload);
 	const { task } = value;
 	if (payload.type === TaskSchema) return reply(fromValue(payload.type, withoutHistory(value)), got.header);
 	if (payload.type === SendMessageResponseSchema && objectOf(task)) {

@@ -5,9 +5,9 @@ import type { AgentView } from "./view.ts";
 
 const VERSION = "a2a-version";
 
-/** What the client asked for, `Major.Minor`; "" when it named none. Header first, then query (E3). */
+/** What the client asked for, `Major.Minor`; "" when it named none. Header first (an empty one names none), then query (E3). */
 export function requestedVersion(header: Header, query: Header): string {
-	const value = header[VERSION] ?? Object.entries(query).find(([name]) => name.toLowerCase() === VERSION)?.[1] ?? "";
+	const value = (header[VERSION] || Object.entries(query).find(([name]) => name.toLowerCase() === VERSION)?.[1]) ?? "";
 	return normaliseVersion(value);
 }
 

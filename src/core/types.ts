@@ -3,6 +3,8 @@ import { type DescMethod, type DescService, getOption, type JsonObject, type Jso
 import { http } from "../../gen/google/api/annotations_pb.ts";
 import { TaskPushNotificationConfigSchema, TaskSchema } from "../../gen/lf/a2a/v1/a2a_pb.ts";
 import { isStream } from "../call/call.ts";
+import type { Payload } from "../call/payload.ts";
+import { spelled } from "../dialect/spelling.ts";
 
 export interface Operations {
 	/** Reads one task without changing it. */
@@ -46,6 +48,12 @@ const TERMINAL: ReadonlySet<JsonValue | undefined> = new Set([
 /** Is a task with this status over? */
 export function isTerminal(status: JsonValue | undefined): boolean {
 	return objectOf(status) !== undefined && TERMINAL.has(objectOf(status)?.["state"]);
+}
+
+/** A payload's JSON in the descriptor's spelling, its values as they came (times and numbers are not written anew). */
+export function jsonOf(payload: Payload): JsonObject {
+	const original = payload.original();
+	return original === undefined ? payload.canonical() : (objectOf(spelled(payload.type, original)) ?? {});
 }
 
 export function objectOf(value: JsonValue | undefined): JsonObject | undefined {

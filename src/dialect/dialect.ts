@@ -53,6 +53,8 @@ export interface RouteErratum {
 	readonly verb: string;
 	readonly path: string;
 	readonly body: string;
+	/** Towards agents, the body repeats what the path binds. */
+	readonly whole?: boolean;
 	/** Used towards agents too, before the annotated route. */
 	readonly preferred?: boolean;
 }
@@ -69,6 +71,8 @@ export interface Traits {
 	readonly liveOnly: boolean;
 	/** "No history" can be asked for in every encoding. */
 	readonly noHistory: boolean;
+	/** A stream that cannot begin is a stream with an error event: clients of that time read errors only there. */
+	readonly streamErrors: boolean;
 	/** A webhook configuration is read by its id; older versions may leave it out. */
 	readonly configIds: boolean;
 }

@@ -147,8 +147,11 @@ export function createRouter(options: ListenerOptions, limits: Limits): Router {
 		refuseExpectation,
 		freshId: () => idOf(undefined),
 		stream(stream, headers, rawHeaders) {
-			// The client's reset may be here before the stream's own event.
-			if (stream.destroyed || stream.closed) return;
+			// The client's reset, or the end of a broken connection, may be here before the stream's own event; its error comes after.
+			if (stream.destroyed || stream.closed) {
+				stream.on("error", ignore);
+				return;
+			}
 			if (headers[":method"] === "POST" && isGrpc(headers["content-type"])) {
 				grpc(stream, headers, rawHeaders);
 				return;

@@ -3,15 +3,13 @@
  * A short cut for the usual case: whatever is unusual makes it give up, and the long way through a message decides.
  */
 import { type DescField, type DescMessage, type JsonValue, ScalarType } from "@bufbuild/protobuf";
+import { Sink } from "./sink.ts";
 
 /** Writes one value; false when unsure. Without a sink it only looks. */
 type Write = (value: unknown, out: Sink | undefined, depth: number) => boolean;
 
 /** protobuf-es allows 100, and counts some steps twice; what is deeper goes the long way. */
 const DEPTH = 30;
-/** Larger content goes the long way, which is made for it. */
-const LARGE = 64 * 1024;
-
 /** Does this JSON certainly fit the type? False: perhaps not. */
 export function surelyFits(type: DescMessage, json: JsonValue): boolean {
 	return messageOf(type)(json, undefined, 0);
@@ -21,67 +19,6 @@ export function surelyFits(type: DescMessage, json: JsonValue): boolean {
 export function encodeJson(type: DescMessage, json: JsonValue): Uint8Array | undefined {
 	sink.at = 0;
 	return messageOf(type)(json, sink, 0) ? sink.take() : undefined;
-}
-
-class Sink {
-	at = 0;
-	#bytes = Buffer.allocUnsafeSlow(LARGE);
-
-	/** A copy of what was written. */
-	take(): Uint8Array {
-		const copy = Buffer.allocUnsafe(this.at);
-		this.#bytes.copy(copy, 0, 0, this.at);
-		return copy;
-	}
-
-	/** Is there room for so many more bytes? */
-	room(size: number): boolean {
-		return this.at + size <= LARGE;
-	}
-
-	varint(value: number): void {
-		let rest = value;
-		while (rest > 0x7f) {
-			this.#bytes[this.at++] = (rest % 0x80) | 0x80;
-			rest = Math.floor(rest / 0x80);
-		}
-		this.#bytes[this.at++] = rest;
-	}
-
-	double(value: number): void {
-		this.at = this.#bytes.writeDoubleLE(value, this.at);
-	}
-
-	/** Length and UTF-8 bytes; false when there is no room. */
-	string(text: string): boolean {
-		if (!this.room(text.length * 3 + 5)) return false;
-		if (text.length <= 42) {
-			// At most 127 bytes: the length is one byte.
-			const size = this.#bytes.write(text, this.at + 1);
-			this.#bytes[this.at] = size;
-			this.at += size + 1;
-		} else {
-			this.varint(Buffer.byteLength(text));
-			this.at += this.#bytes.write(text, this.at);
-		}
-		return true;
-	}
-
-	/** Begins length-delimited content; pass what it returns to `close`. */
-	open(): number {
-		return this.at++;
-	}
-
-	close(from: number): void {
-		const size = this.at - from - 1;
-		if (size > 0x7f) {
-			const more = size < 0x4000 ? 1 : size < 0x200000 ? 2 : 3;
-			this.#bytes.copyWithin(from + 1 + more, from + 1, this.at);
-			this.at = from;
-			this.varint(size);
-			this.at += size;
-		} else this.#bytes[from] = size;
-	}
 }
 
 /** One for all: encoding is synchronous. */

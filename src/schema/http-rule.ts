@@ -27,6 +27,8 @@ export interface Route {
 	readonly template: Template;
 	/** "*": all fields the path does not bind; a field's proto name; or "": none. */
 	readonly body: string;
+	/** The body repeats what the path binds: not by the HttpRule, but there are servers that read it there. */
+	readonly whole: boolean;
 	/** Served only: a client does not build it. */
 	readonly servedOnly: boolean;
 }
@@ -37,6 +39,7 @@ export interface Erratum {
 	readonly verb: string;
 	readonly path: string;
 	readonly body: string;
+	readonly whole?: boolean;
 	/** Built by clients too, before the annotated routes. */
 	readonly preferred?: boolean;
 }
@@ -58,8 +61,8 @@ export function routesOf(service: DescService, errata: readonly Erratum[] = []):
 	});
 }
 
-function fromErratum({ method, verb, path, body, preferred }: Erratum): Route {
-	return { method, verb, template: parseTemplate(path), body, servedOnly: !preferred };
+function fromErratum({ method, verb, path, body, preferred, whole = false }: Erratum): Route {
+	return { method, verb, template: parseTemplate(path), body, whole, servedOnly: !preferred };
 }
 
 function fromRule(method: DescMethod, rule: HttpRule): readonly Route[] {
@@ -68,7 +71,10 @@ function fromRule(method: DescMethod, rule: HttpRule): readonly Route[] {
 	if (pattern.case === undefined) return additional;
 	const [verb, path] =
 		pattern.case === "custom" ? [pattern.value.kind, pattern.value.path] : [pattern.case.toUpperCase(), pattern.value];
-	return [{ method, verb, template: parseTemplate(path), body: rule.body, servedOnly: false }, ...additional];
+	return [
+		{ method, verb, template: parseTemplate(path), body: rule.body, whole: false, servedOnly: false },
+		...additional,
+	];
 }
 
 function checked(route: Route): Route {

@@ -30,7 +30,7 @@ function options(card: JsonObject, origins: readonly string[] = []): ProjectOpti
 }
 
 describe("offers", () => {
-	it("puts the agent's binding first and has every binding in every version", () => {
+	it("puts the agent's binding first in the newest version and has every binding in every version", () => {
 		const offered = offers({
 			bindings,
 			dialects: [
@@ -45,9 +45,9 @@ describe("offers", () => {
 			"GRPC 1.0",
 			"JSONRPC 1.0",
 			"HTTP+JSON 1.0",
-			"GRPC 0.3",
 			"JSONRPC 0.3",
 			"HTTP+JSON 0.3",
+			"GRPC 0.3",
 		]);
 		expect(offered[0]).toEqual({
 			url: "gw.example:443",

@@ -94,7 +94,7 @@ describe("v0.3 gRPC", () => {
 		[13, "JSONParseError: bad", "PARSE_ERROR", "bad"],
 		[2, "AuthenticatedExtendedCardNotConfiguredError: none", "EXTENDED_AGENT_CARD_NOT_CONFIGURED", "none"],
 		[14, "Unknown: not a name", "UNAVAILABLE", "Unknown: not a name"],
-		[5, "no such thing", "NOT_FOUND", "no such thing"],
+		[5, "no such thing", "TASK_NOT_FOUND", "no such thing"],
 	])("%d %j is %s", (code, message, reason, text) => {
 		const read = v0_3.errors.grpc.read({ code, message });
 		expect([read.reason, read.message]).toEqual([reason, text]);

@@ -343,6 +343,12 @@ describe("below the bindings", () => {
 		head.writeUInt32BE(id, 5);
 		return Buffer.concat([head, payload]);
 	};
+	const field = (name: string, value: string) =>
+		Buffer.concat([Buffer.from([0, name.length]), Buffer.from(name), Buffer.from([value.length]), Buffer.from(value)]);
+	const pseudo = (verb: string, path: string) =>
+		Buffer.concat([field(":method", verb), field(":scheme", "http"), field(":path", path), field(":authority", "x")]);
+	const getTask = pseudo("GET", "/tasks/t");
+	const postGrpc = Buffer.concat([pseudo("POST", grpcPath(byPath)), field("content-type", "application/grpc")]);
 	it.each<[string, Buffer]>([
 		["no settings", h2(1, 5, 1, Buffer.from([0x82]))],
 		["a frame larger than allowed", Buffer.concat([h2(4, 0, 0), h2(0, 0, 1, Buffer.alloc(0), 0xffffff)])],
@@ -351,6 +357,15 @@ describe("below the bindings", () => {
 		["an even stream", Buffer.concat([h2(4, 0, 0), h2(1, 5, 2, Buffer.from([0x82, 0x86, 0x84]))])],
 		["a continuation of nothing", Buffer.concat([h2(4, 0, 0), h2(9, 4, 1, Buffer.from([0x82]))])],
 		["settings of an odd length", h2(4, 0, 0, Buffer.alloc(5))],
+		// In one segment: the request's stream is dead before anybody has heard of it.
+		[
+			"a good request, then settings of an odd length",
+			Buffer.concat([h2(4, 0, 0), h2(1, 5, 1, getTask), h2(4, 0, 0, Buffer.alloc(5))]),
+		],
+		[
+			"a good gRPC request, then data on stream 0",
+			Buffer.concat([h2(4, 0, 0), h2(1, 4, 1, postGrpc), h2(0, 0, 0, Buffer.from("x"))]),
+		],
 		["a window update of zero", Buffer.concat([h2(4, 0, 0), h2(8, 0, 0, Buffer.alloc(4))])],
 		["unknown frames", Buffer.concat([h2(4, 0, 0), h2(0x77, 0xff, 3, Buffer.from("what"))])],
 		[

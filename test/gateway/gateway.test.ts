@@ -131,22 +131,15 @@ describe("the gateway", () => {
 		expect(await (await post(strict.url)).json()).toMatchObject({ error: { code: -32601 } });
 	});
 
-	it("counts what translations lose", async () => {
+	it("counts what translations lose, and tells the client where", async () => {
 		const started = await gateway("--agent", await demo());
-		const older = {
-			jsonrpc: "2.0",
-			id: 1,
-			method: "tasks/get",
-			params: { id: "nobody", metadata: { trace: "x" } },
-		};
-		const without = await fetch(started.url, {
-			method: "POST",
-			headers: { "content-type": "application/json" },
-			body: JSON.stringify(older),
-		});
-		expect(await without.json()).toMatchObject({ error: { code: -32001 } });
-		expect(started.counters()).toContainEqual(
-			expect.objectContaining({ name: "losses", labels: expect.objectContaining({ from: "0.3" }) }),
+		const message = { messageId: "m", role: "ROLE_USER", parts: [{ data: { a: 1 }, mediaType: "application/json" }] };
+		const answer = await post(
+			started.url,
+			JSON.stringify({ jsonrpc: "2.0", id: 1, method: "SendMessage", params: { message } }),
 		);
+		expect(answer.headers.get("a2a-gateway-loss")?.split(", ")).toContain("/message/parts/0/mediaType");
+		const labels = { agent: "default", from: "1.0", to: "0.3" };
+		expect(started.counters()).toContainEqual(expect.objectContaining({ name: "losses", labels }));
 	});
 });

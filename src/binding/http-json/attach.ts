@@ -1,17 +1,17 @@
 /** HTTP+JSON towards clients (v1.0 §11): routes from the descriptor, plain JSON or server-sent events back. */
 import type { ServerResponse } from "node:http";
-import { type Handler, type Header, isStream, type Reply } from "../../call/call.ts";
-import { A2AError, wouldLose } from "../../call/error.ts";
+import { type Handler, type Header, isStream } from "../../call/call.ts";
+import { A2AError } from "../../call/error.ts";
 import { Losses } from "../../call/loss.ts";
 import { type Payload, PayloadError } from "../../call/payload.ts";
-import { forEach, open, single } from "../../call/stream.ts";
+import { single } from "../../call/stream.ts";
 import type { Dialect } from "../../dialect/dialect.ts";
 import { routesOf } from "../../schema/http-rule.ts";
 import { type Match, matcher } from "../../schema/http-rule-match.ts";
 import { discard, hasBody } from "../../wire/body.ts";
 import { accepts, toHeader } from "../../wire/header.ts";
-import { type SseWriter, sseWriter } from "../../wire/sse.ts";
 import type { Attachment, AttachOptions, HttpRequest, HttpResponse, Target } from "../binding.ts";
+import { type EventForm, sendEvents } from "../events.ts";
 import { begin, replyHeader, type Session } from "../serve.ts";
 import { type Query, queryFields, splitQuery } from "./query.ts";
 import { readRequest, type Served } from "./request.ts";
@@ -103,10 +103,10 @@ export function attach(handler: Handler, dialects: readonly Dialect[], options: 
 				options,
 			);
 			res.on("close", gone);
-			const reply = await handler(session.call);
 			if (stream) {
-				await sendEvents(res, route, session, reply);
+				await sendEvents(res, handler(session.call), session, options.keepAlive, eventForm(route, session));
 			} else {
+				const reply = await handler(session.call);
 				const text = written(route, await single(reply), losses);
 				const { mediaType } = route.dialect;
 				const type = accepts(header["accept"], [mediaType, JSON_TYPE]) ?? JSON_TYPE;
@@ -128,30 +128,17 @@ export function attach(handler: Handler, dialects: readonly Dialect[], options: 
 		if (hasBody(req)) discard(req, options.maxMessage);
 		sendError(req, res, route, error);
 	}
+}
 
-	async function sendEvents(res: HttpResponse, route: Served, session: Session, reply: Reply): Promise<void> {
-		// Until the first event is here, an error is still an ordinary answer.
-		const { messages } = await open(reply);
-		const { losses } = session.call;
-		let events: SseWriter | undefined;
-		try {
-			await forEach(messages, (message) => {
-				const text = written(route, message, losses);
-				losses.check(wouldLose);
-				// After the first event, so that the header tells what it lost.
-				events ??= sseWriter(res, { keepAlive: options.keepAlive, header: replyHeader(reply.header, losses) });
-				const sent = events.send(text);
-				return events.closed ? false : sent;
-			});
-			if (events?.closed) return;
-		} catch (thrown) {
-			if (!events) throw thrown;
-			const { body } = route.dialect.errors.http.write(session.fail(thrown));
-			await events.send(JSON.stringify(body), "error");
-		}
-		events ??= sseWriter(res, { keepAlive: options.keepAlive, header: replyHeader(reply.header, losses) });
-		events.end();
-	}
+/** Each event is a message; an error after the first is an event of that name (§11.7, as the SDKs have it). */
+function eventForm(route: Served, session: Session): EventForm {
+	return {
+		write: (message) => written(route, message, session.call.losses),
+		fail: (thrown) => ({
+			data: JSON.stringify(route.dialect.errors.http.write(session.fail(thrown)).body),
+			event: "error",
+		}),
+	};
 }
 
 function written(route: Served, payload: Payload, losses: Losses): string {

@@ -93,7 +93,7 @@ export function connect(iface: Interface, dialect: Dialect, options: ConnectOpti
 		}
 		const header = { ...call.header, ...dialect.requestHeader, accept, "content-type": CONTENT_TYPE };
 		if (route.body === "*") {
-			const body = bound.length === 0 ? text : setMembers(text, without(bound));
+			const body = bound.length === 0 || route.whole ? text : setMembers(text, without(bound));
 			return { ...common, path: appendQuery(path, call.query), header, body };
 		}
 		// One field is the body, the rest goes into the query.

@@ -1,15 +1,16 @@
 /** JSON-RPC towards clients: POST on the agent's root, one request per body. */
 import type { ServerResponse } from "node:http";
-import { type Handler, isStream, type Reply } from "../../call/call.ts";
-import { A2AError, wouldLose } from "../../call/error.ts";
+import { type Handler, isStream } from "../../call/call.ts";
+import { A2AError } from "../../call/error.ts";
 import { Losses } from "../../call/loss.ts";
-import { forEach, open, single } from "../../call/stream.ts";
+import { single } from "../../call/stream.ts";
 import type { Dialect } from "../../dialect/dialect.ts";
 import { readBody } from "../../wire/body.ts";
-import { mediaType, toHeader } from "../../wire/header.ts";
+import { accepts, mediaType, toHeader } from "../../wire/header.ts";
 import { queryMembers } from "../../wire/query.ts";
-import { type SseWriter, sseWriter } from "../../wire/sse.ts";
+import { sseWriter } from "../../wire/sse.ts";
 import type { Attachment, AttachOptions, HttpRequest, HttpResponse, Target } from "../binding.ts";
+import { type EventForm, sendEvents } from "../events.ts";
 import { begin, replyHeader, type Session } from "../serve.ts";
 import { type Document, documentsOf, serveDocument } from "./document.ts";
 import { readRequest, writeError, writeResult } from "./envelope.ts";
@@ -46,6 +47,8 @@ export function attach(handler: Handler, dialects: readonly Dialect[], options: 
 		let id = "null";
 		let dialect: Dialect = newest as Dialect;
 		let session: Session | undefined;
+		/** An error before a stream's first event is an event all the same. */
+		let asEvent = false;
 		const losses = new Losses();
 		const gone = () => session?.abandon();
 		try {
@@ -55,6 +58,7 @@ export function attach(handler: Handler, dialects: readonly Dialect[], options: 
 			id = envelope.id;
 			const request = await envelope.read((taskId, versions) => options.recognise(target.agent, taskId, versions));
 			dialect = request.dialect;
+			asEvent = dialect.traits.streamErrors && isStream(request.method);
 			session = begin(
 				{
 					method: request.method,
@@ -69,51 +73,37 @@ export function attach(handler: Handler, dialects: readonly Dialect[], options: 
 			);
 			res.on("close", gone);
 			const { call } = session;
-			const reply = await handler(call);
 			if (isStream(call.method)) {
-				await stream(res, reply, id, dialect, session);
+				await sendEvents(res, handler(call), session, options.keepAlive, eventForm(id, dialect, session));
 			} else {
+				const reply = await handler(call);
 				const result = dialect.rpc.writeReply(call.method, await single(reply), losses.add);
 				send(res, 200, writeResult(id, result.text), replyHeader(reply.header, losses));
 			}
 		} catch (thrown) {
 			const error = session ? session.fail(thrown) : A2AError.from(thrown);
 			if (!session && error.reason === "INTERNAL_ERROR") options.report(error, { id: target.id, method: "" });
-			if (!res.headersSent) send(res, httpStatus(error), writeError(id, dialect.errors.rpc.write(error)), error.header);
-			else res.destroy();
+			const text = writeError(id, dialect.errors.rpc.write(error));
+			if (res.headersSent) res.destroy();
+			else if (asEvent && httpStatus(error) === 200 && accepts(req.headers.accept, ["text/event-stream"])) {
+				const sse = sseWriter(res, { keepAlive: 0, header: error.header });
+				sse.send(text);
+				sse.end();
+			} else send(res, httpStatus(error), text, error.header);
 		} finally {
 			res.off("close", gone);
 			session?.finish();
 		}
 	}
+}
 
-	async function stream(
-		res: HttpResponse,
-		reply: Reply,
-		id: string,
-		dialect: Dialect,
-		session: Session,
-	): Promise<void> {
-		const { messages } = await open(reply);
-		const { method, losses } = session.call;
-		let sse: SseWriter | undefined;
-		try {
-			await forEach(messages, (message) => {
-				const { text } = dialect.rpc.writeReply(method, message, losses.add);
-				losses.check(wouldLose);
-				// After the first message, so that the header tells what it lost.
-				sse ??= sseWriter(res, { keepAlive: options.keepAlive, header: replyHeader(reply.header, losses) });
-				const sent = sse.send(writeResult(id, text));
-				return sse.closed ? false : sent;
-			});
-			if (sse?.closed) return;
-		} catch (thrown) {
-			if (!sse) throw thrown;
-			await sse.send(writeError(id, dialect.errors.rpc.write(session.fail(thrown))));
-		}
-		sse ??= sseWriter(res, { keepAlive: options.keepAlive, header: reply.header });
-		sse.end();
-	}
+/** Each event is a whole response with the request's id (§9.4.2). */
+function eventForm(id: string, dialect: Dialect, session: Session): EventForm {
+	const { method, losses } = session.call;
+	return {
+		write: (message) => writeResult(id, dialect.rpc.writeReply(method, message, losses.add).text),
+		fail: (thrown) => ({ data: writeError(id, dialect.errors.rpc.write(session.fail(thrown))) }),
+	};
 }
 
 /** JSON-RPC is POST with a JSON body; anything else is refused before the body is read. */

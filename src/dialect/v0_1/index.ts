@@ -40,7 +40,15 @@ export const v0_1: Dialect = {
 	version: "0.1",
 	bindings: ["JSONRPC"],
 	served: true,
-	traits: { clientIds: true, taskFirst: false, messages: false, liveOnly: false, noHistory: true, configIds: false },
+	traits: {
+		clientIds: true,
+		taskFirst: false,
+		messages: false,
+		liveOnly: false,
+		noHistory: true,
+		streamErrors: true,
+		configIds: false,
+	},
 	// No service of its own: nothing but JSON-RPC.
 	service: A2AService,
 	errata: [],

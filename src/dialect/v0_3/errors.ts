@@ -87,7 +87,9 @@ export const errorForms: ErrorForms = {
 			const told = status.details && errorInfo(unpackStatus(status.details)?.details ?? []) !== undefined;
 			const [, name, text] = (told ? undefined : NAMED.exec(status.message)) ?? [];
 			const reason = name === undefined ? undefined : byName.get(name.toLowerCase());
-			return reason ? new A2AError(reason, { message: text ?? "" }) : error;
+			if (reason) return new A2AError(reason, { message: text ?? "" });
+			// Nothing but tasks (and what belongs to them) is looked for in this version.
+			return !told && error.reason === "NOT_FOUND" ? new A2AError("TASK_NOT_FOUND", { message: status.message }) : error;
 		},
 	},
 };

@@ -71,7 +71,15 @@ export const v0_3: Dialect = {
 	version: "0.3",
 	bindings: ["JSONRPC", "HTTP+JSON", "GRPC"],
 	served: true,
-	traits: { clientIds: false, taskFirst: false, messages: true, liveOnly: false, noHistory: false, configIds: false },
+	traits: {
+		clientIds: false,
+		taskFirst: false,
+		messages: true,
+		liveOnly: false,
+		noHistory: false,
+		streamErrors: true,
+		configIds: false,
+	},
 	service: V03Service,
 	errata: [
 		// The annotation says task/* (a typo); the prose and every SDK say tasks/*.
@@ -80,6 +88,7 @@ export const v0_3: Dialect = {
 			verb: "POST",
 			path: "/v1/{parent=tasks/*}/pushNotificationConfigs",
 			body: "*",
+			whole: true,
 			preferred: true,
 		},
 		// The annotation says GET, the prose POST; the 0.3 servers know GET.

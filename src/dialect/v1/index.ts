@@ -25,7 +25,15 @@ export const v1: Dialect = {
 	version: "1.0",
 	bindings: ["JSONRPC", "HTTP+JSON", "GRPC"],
 	served: true,
-	traits: { clientIds: false, taskFirst: true, messages: true, liveOnly: true, noHistory: true, configIds: true },
+	traits: {
+		clientIds: false,
+		taskFirst: true,
+		messages: true,
+		liveOnly: true,
+		noHistory: true,
+		streamErrors: false,
+		configIds: true,
+	},
 	service: A2AService,
 	// The annotation says GET, the prose and the official clients POST (Z1): serve both, call POST first.
 	errata: [
