@@ -9,6 +9,7 @@ export const layers = [
 	"schema",
 	"dialect",
 	"card",
+	"catalogue",
 	"state",
 	"core",
 	"binding",
@@ -18,6 +19,9 @@ export const layers = [
 	// The composition root, in the order it builds.
 	"registry.ts",
 	"agent.ts",
+	"agents.ts",
+	"added.ts",
+	"admin.ts",
 	"gateway.ts",
 	"cli",
 	"cli.ts",

@@ -37,7 +37,11 @@ describe("A2AError", () => {
 		["an A2AError", new A2AError("TASK_NOT_FOUND"), "TASK_NOT_FOUND"],
 		["a payload that does not fit", new PayloadError([{ field: "a", description: "no" }]), "INVALID_PARAMS"],
 		["an abort", new DOMException("secret", "AbortError"), "CANCELLED"],
-		["an abort for a reason", Object.assign(new Error("x", { cause: new A2AError("DEADLINE_EXCEEDED") }), { name: "AbortError" }), "DEADLINE_EXCEEDED"],
+		[
+			"an abort for a reason",
+			Object.assign(new Error("x", { cause: new A2AError("DEADLINE_EXCEEDED") }), { name: "AbortError" }),
+			"DEADLINE_EXCEEDED",
+		],
 		["an error", new TypeError("secret"), "INTERNAL_ERROR"],
 		["a string", "secret", "INTERNAL_ERROR"],
 		["nothing", undefined, "INTERNAL_ERROR"],

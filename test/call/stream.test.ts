@@ -146,7 +146,11 @@ describe("mapEach", () => {
 
 	it("says what the source's errors become", async () => {
 		const { messages } = source(a, new Error("source"));
-		const mapped = mapEach(messages, (m) => m, () => new TypeError("other"));
+		const mapped = mapEach(
+			messages,
+			(m) => m,
+			() => new TypeError("other"),
+		);
 		await mapped.next();
 		await expect(mapped.next()).rejects.toThrow(TypeError);
 	});
@@ -175,9 +179,13 @@ describe("forEach", () => {
 	it("waits for the taker", async () => {
 		const { messages, state } = source(a, b);
 		let go = () => {};
-		const done = forEach(messages, () => new Promise<void>((resolve) => {
-			go = resolve;
-		}));
+		const done = forEach(
+			messages,
+			() =>
+				new Promise<void>((resolve) => {
+					go = resolve;
+				}),
+		);
 		await new Promise((resolve) => setImmediate(resolve));
 		expect(state.taken).toBe(1);
 		go();
@@ -194,9 +202,12 @@ describe("forEach", () => {
 	});
 
 	it.each([
-		["throws", () => {
-			throw new Error("taker");
-		}],
+		[
+			"throws",
+			() => {
+				throw new Error("taker");
+			},
+		],
 		["rejects", () => Promise.reject(new Error("taker"))],
 	])("cancels when the taker %s", async (_, take) => {
 		const { messages, state } = source(a, b);
@@ -221,12 +232,15 @@ describe("single", () => {
 
 it("chain: the first middleware sees the call first, and the reply last", async () => {
 	const seen: string[] = [];
-	const step = (name: string): Middleware => (next) => async (call) => {
-		seen.push(`${name} in`);
-		const out = await next(call);
-		seen.push(`${name} out`);
-		return out;
-	};
+	const step =
+		(name: string): Middleware =>
+		(next) =>
+		async (call) => {
+			seen.push(`${name} in`);
+			const out = await next(call);
+			seen.push(`${name} out`);
+			return out;
+		};
 	const last: Handler = async () => {
 		seen.push("handler");
 		return reply(a);

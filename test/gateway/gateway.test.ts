@@ -133,12 +133,12 @@ describe("the gateway", () => {
 
 	it("counts what translations lose, and tells the client where", async () => {
 		const started = await gateway("--agent", await demo());
-		const message = { messageId: "m", role: "ROLE_USER", parts: [{ data: { a: 1 }, mediaType: "application/json" }] };
+		const message = { messageId: "m", role: "ROLE_USER", parts: [{ text: "hi" }] };
 		const answer = await post(
 			started.url,
-			JSON.stringify({ jsonrpc: "2.0", id: 1, method: "SendMessage", params: { message } }),
+			JSON.stringify({ jsonrpc: "2.0", id: 1, method: "SendMessage", params: { tenant: "bed", message } }),
 		);
-		expect(answer.headers.get("a2a-gateway-loss")?.split(", ")).toContain("/message/parts/0/mediaType");
+		expect(answer.headers.get("a2a-gateway-loss")?.split(", ")).toContain("/tenant");
 		const labels = { agent: "default", from: "1.0", to: "0.3" };
 		expect(started.counters()).toContainEqual(expect.objectContaining({ name: "losses", labels }));
 	});
