@@ -15,14 +15,21 @@ export function surelyFits(type: DescMessage, json: JsonValue): boolean {
 	return messageOf(type)(json, undefined, 0);
 }
 
-/** The bytes protobuf-es would write for this JSON; undefined when unsure. */
-export function encodeJson(type: DescMessage, json: JsonValue): Uint8Array | undefined {
-	sink.at = 0;
-	return messageOf(type)(json, sink, 0) ? sink.take() : undefined;
+/**
+ * The bytes protobuf-es would write for this JSON; undefined when unsure. `size` is that of its text, if known: what is
+ * large gets a buffer of its own, of which nothing is copied.
+ */
+export function encodeJson(type: DescMessage, json: JsonValue, size = 0): Uint8Array | undefined {
+	const own = size > SHARED / 2;
+	const out = own ? new Sink(size + SHARED) : shared;
+	out.at = 0;
+	if (!messageOf(type)(json, out, 0)) return undefined;
+	return own ? out.written() : out.take();
 }
 
+const SHARED = 64 * 1024;
 /** One for all: encoding is synchronous. */
-const sink = new Sink();
+const shared = new Sink(SHARED);
 
 const VARINT = 0;
 const FIXED64 = 1;

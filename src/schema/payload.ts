@@ -115,7 +115,7 @@ class Cell implements Payload {
 
 	binary(): Uint8Array {
 		if (this.#binary === undefined) {
-			const direct = this.source === "text" ? encodeJson(this.type, this.json()) : undefined;
+			const direct = this.source === "text" ? encodeJson(this.type, this.json(), this.#text?.length) : undefined;
 			this.#binary = direct ?? toBinary(this.type, this.message());
 		}
 		return this.#binary;

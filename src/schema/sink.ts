@@ -1,11 +1,17 @@
 /** Where encode.ts writes protobuf's wire format (protobuf.dev/programming-guides/encoding): one buffer of fixed size. */
 
-/** Larger content goes the long way, which is made for it. */
-const LARGE = 64 * 1024;
-
 export class Sink {
 	at = 0;
-	#bytes = Buffer.allocUnsafeSlow(LARGE);
+	readonly #bytes: Buffer;
+
+	constructor(capacity: number) {
+		this.#bytes = Buffer.allocUnsafeSlow(capacity);
+	}
+
+	/** What was written; valid until more is. */
+	written(): Uint8Array {
+		return this.#bytes.subarray(0, this.at);
+	}
 
 	/** A copy of what was written. */
 	take(): Uint8Array {
@@ -16,7 +22,7 @@ export class Sink {
 
 	/** Is there room for so many more bytes? */
 	room(size: number): boolean {
-		return this.at + size <= LARGE;
+		return this.at + size <= this.#bytes.length;
 	}
 
 	varint(value: number): void {
@@ -34,14 +40,16 @@ export class Sink {
 
 	/** Length and UTF-8 bytes; false when there is no room. */
 	string(text: string): boolean {
-		if (!this.room(text.length * 3 + 5)) return false;
 		if (text.length <= 42) {
+			if (!this.room(128)) return false;
 			// At most 127 bytes: the length is one byte.
 			const size = this.#bytes.write(text, this.at + 1);
 			this.#bytes[this.at] = size;
 			this.at += size + 1;
 		} else {
-			this.varint(Buffer.byteLength(text));
+			const size = Buffer.byteLength(text);
+			if (!this.room(size + 8)) return false;
+			this.varint(size);
 			this.at += this.#bytes.write(text, this.at);
 		}
 		return true;
@@ -55,7 +63,7 @@ export class Sink {
 	close(from: number): void {
 		const size = this.at - from - 1;
 		if (size > 0x7f) {
-			const more = size < 0x4000 ? 1 : size < 0x200000 ? 2 : 3;
+			const more = size < 0x4000 ? 1 : size < 0x200000 ? 2 : size < 0x10000000 ? 3 : 4;
 			this.#bytes.copyWithin(from + 1 + more, from + 1, this.at);
 			this.at = from;
 			this.varint(size);

@@ -266,6 +266,17 @@ describe("a change of one character", () => {
 		}
 		expect(read).toBeGreaterThan(300);
 	});
+	it("is refused in the bits that base64url does not need", async () => {
+		const [made] = await sign(vector1.card, [key]);
+		const { protected: head = "", signature = "" } = made ?? {};
+		// 64 bytes leave four bits of the last character unused.
+		const alphabet64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+		const last = alphabet64[alphabet64.indexOf(signature.at(-1) ?? "") + 1] ?? "";
+		const changed = `${signature.slice(0, -1)}${last}`;
+		expect(Buffer.from(changed, "base64url")).toEqual(Buffer.from(signature, "base64url"));
+		const card: JsonObject = { ...vector1.card, signatures: [{ protected: head, signature: changed }] };
+		expect(await check(card)).toMatchObject({ valid: false, reason: expect.stringContaining("not base64url") });
+	});
 	it("is refused where no verifier of an SDK looks", async () => {
 		const signed = copy(await signAndCheck(signable(rich), [key]));
 		const changed = { ...signed, url: "https://evil.example/a2a" };

@@ -89,6 +89,18 @@ test("content of every size around the lengths' own sizes", () => {
 		}
 	}
 	expect(encodeJson(StreamResponseSchema, { message: { messageId: "x".repeat(20_000) } })).toBeDefined();
+	for (const size of [65_000, 70_000, 2_097_000, 2_097_151, 2_097_152, 3_000_000]) {
+		for (const letter of ["x", "é"]) {
+			const json = {
+				message: { messageId: "m", parts: [{ text: letter.repeat(size) }], metadata: { numbers: [1, 2, 3] } },
+			};
+			const bytes = encodeJson(StreamResponseSchema, json, size);
+			if (letter === "x") expect(bytes).toBeDefined();
+			const same =
+				bytes === undefined || Buffer.compare(bytes, long(StreamResponseSchema, json) ?? new Uint8Array()) === 0;
+			expect(same).toBe(true);
+		}
+	}
 });
 
 test("deep content", () => {

@@ -89,7 +89,9 @@ export const errorForms: ErrorForms = {
 			const reason = name === undefined ? undefined : byName.get(name.toLowerCase());
 			if (reason) return new A2AError(reason, { message: text ?? "" });
 			// Nothing but tasks (and what belongs to them) is looked for in this version.
-			return !told && error.reason === "NOT_FOUND" ? new A2AError("TASK_NOT_FOUND", { message: status.message }) : error;
+			return !told && error.reason === "NOT_FOUND"
+				? new A2AError("TASK_NOT_FOUND", { message: status.message })
+				: error;
 		},
 	},
 };
