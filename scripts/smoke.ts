@@ -15,7 +15,7 @@ const [program = "npm", ...args] = command;
 const SECONDS = 180;
 const limit = setTimeout(() => {
 	console.error(`smoke: no end after ${SECONDS} s`);
-	gateway.kill("SIGKILL");
+	endAll();
 	process.exit(1);
 }, SECONDS * 1000);
 
@@ -92,7 +92,22 @@ async function paste(line: string, tools: ReadonlyMap<string, boolean>): Promise
 const gateway = spawn(program, [...args, "--listen", "127.0.0.1:0"], {
 	cwd: root,
 	stdio: ["ignore", "pipe", "pipe"],
+	// A group of its own: npm killed outright would leave behind what it started.
+	detached: true,
 });
+function endAll(): void {
+	try {
+		if (gateway.pid !== undefined) process.kill(-gateway.pid, "SIGKILL");
+	} catch {
+		// Nothing of it is left.
+	}
+}
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+	process.once(signal, () => {
+		endAll();
+		process.exit(1);
+	});
+}
 gateway.on("error", (error) => {
 	console.error(`smoke: ${error.message}`);
 	process.exit(1);
@@ -136,7 +151,7 @@ try {
 } catch (error) {
 	console.error(`smoke: ${error instanceof Error ? error.message : error}`);
 	console.error(printed);
-	gateway.kill("SIGKILL");
+	endAll();
 	process.exitCode = 1;
 } finally {
 	clearTimeout(limit);

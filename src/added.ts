@@ -1,11 +1,12 @@
 /** Agents that come while the gateway runs: described in a request to the admin listener, or by a file in a directory (A2A v1.0 §8.2). */
+import { statSync } from "node:fs";
 import { isAbsolute } from "node:path";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Agent } from "./agent.ts";
 import type { Agents } from "./agents.ts";
 import { A2AError, invalidParams } from "./call/error.ts";
 import type { Violation } from "./call/payload.ts";
-import { isObject, parseDocument } from "./card/document.ts";
+import { isObject, MAX_CARD, parseDocument } from "./card/document.ts";
 import { CardError } from "./card/error.ts";
 import { read } from "./card/read.ts";
 import { type Directory, watchDirectory } from "./catalogue/directory.ts";
@@ -24,12 +25,11 @@ const MAX_HOSTS = 16;
  * Reads `{ name, url?, card?, prefer?, hosts? }`, the members as in the configuration file's `agents`; `card` is a card
  * or the absolute path of a file that holds one. Throws A2AError INVALID_PARAMS naming every bad member.
  */
-export function readAgent(body: JsonValue, timeouts: AgentTimeouts): AgentConfig {
+export function readAgent(body: JsonObject, timeouts: AgentTimeouts): AgentConfig {
 	const violations: Violation[] = [];
 	const bad = (field: string, description: string) => {
 		violations.push({ field, description });
 	};
-	if (!isObject(body)) throw invalidParams([{ field: "", description: "must be a JSON object" }]);
 	for (const name of Object.keys(body)) {
 		if (!FIELDS.includes(name)) bad(name.slice(0, 64), `unknown member${suggestion(name, FIELDS)}`);
 	}
@@ -83,6 +83,10 @@ function readCard(value: JsonValue | undefined, url: string | undefined, bad: Ba
 		return void bad("card", "must be a card, or the absolute path of a file that holds one");
 	if (path && !isAbsolute(value)) return void bad("card", "must be an absolute path");
 	try {
+		// Not every path is a file that ends.
+		const found = path ? statSync(value, { throwIfNoEntry: false }) : undefined;
+		if (found && !found.isFile()) return void bad("card", "is not a file");
+		if (found && found.size > MAX_CARD) return void bad("card", `is larger than ${MAX_CARD} bytes`);
 		const text = path ? readText(value) : JSON.stringify(value);
 		const document = parseDocument(Buffer.from(text), "the card");
 		read(document.json, {

@@ -1,12 +1,13 @@
 /** The admin listener (design/contract.md `--admin`): health, status, and agents added and removed while the gateway runs. */
 import type { IncomingHttpHeaders } from "node:http";
 import { isIP } from "node:net";
-import type { JsonValue } from "@bufbuild/protobuf";
+import type { JsonObject } from "@bufbuild/protobuf";
 import type { Context } from "hono";
 import { addAgent, describeAgent, readAgent } from "./added.ts";
 import type { Agents } from "./agents.ts";
 import { A2AError } from "./call/error.ts";
-import { MAX_CARD } from "./card/document.ts";
+import { MAX_CARD, parseDocument } from "./card/document.ts";
+import { CardError } from "./card/error.ts";
 import { problem } from "./catalogue/pages.ts";
 import type { Address, AgentTimeouts } from "./config/config.ts";
 import type { Log } from "./config/log.ts";
@@ -95,9 +96,11 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
 				if (!agent) throw noSuchAgent();
 				return json(describeAgent(agent));
 			},
-			async DELETE(c) {
+			DELETE(c) {
 				const name = c.req.param("name") ?? "";
-				if (!(await agents.remove(name))) throw noSuchAgent();
+				if (!agents.get(name)) throw noSuchAgent();
+				// It is gone at once; calls under way end in their own time.
+				agents.remove(name).catch((error: unknown) => log.debug("agent not closed", { agent: name, error }));
 				log.info("agent removed by the admin API", { agent: name });
 				return new Response(null, { status: 204 });
 			},
@@ -142,16 +145,17 @@ function noSuchAgent(): A2AError {
 }
 
 /** The body as JSON. Only as JSON: what a page may send elsewhere without asking first is refused. */
-async function bodyOf(c: Context<Env>): Promise<JsonValue> {
+async function bodyOf(c: Context<Env>): Promise<JsonObject> {
 	const { incoming } = c.env;
 	if (!/^application\/json\s*(;|$)/i.test(incoming.headers["content-type"] ?? "")) {
 		throw new A2AError("UNSUPPORTED_MEDIA_TYPE", { message: "The body must be application/json" });
 	}
 	const bytes = await readBody(incoming, { max: MAX_BODY, timeout: BODY_TIME });
 	try {
-		return JSON.parse(bytes.toString()) as JsonValue;
+		return parseDocument(bytes, "the body").json;
 	} catch (error) {
-		throw new A2AError("PARSE_ERROR", { cause: error });
+		if (!(error instanceof CardError)) throw error;
+		throw new A2AError("PARSE_ERROR", { message: error.operator, cause: error });
 	}
 }
 

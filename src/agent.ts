@@ -13,6 +13,7 @@ import { inlineSource, sourceOf } from "./card/source.ts";
 import { type CardForm, type CardVariants, variants } from "./card/variants.ts";
 import type { AgentConfig, Config } from "./config/config.ts";
 import type { Log } from "./config/log.ts";
+import { extensionsTowardsAgent } from "./core/extension-header.ts";
 import { Again, type Connection } from "./core/relay.ts";
 import { type AgentView, capabilitiesOf } from "./core/view.ts";
 import { bindingNamed, bindings, dialectOf, dialects } from "./registry.ts";
@@ -119,7 +120,14 @@ export function createAgent(config: AgentConfig, general: Config, log: Log, chan
 		const view = viewOf(kept, iface, base, routing, config, general);
 		const cards = variants(view.project(kept.reading.core), bindingNamed("JSONRPC").publicUrl(base), kept.changed);
 		link = {
-			connection: { view, handler: adapting(kept, iface, upstream.handler) },
+			connection: {
+				view,
+				handler: adapting(
+					kept,
+					iface,
+					extensionsTowardsAgent(dialectOf(iface.version).extensionsHeader)(upstream.handler),
+				),
+			},
 			upstream,
 			iface,
 			cards,

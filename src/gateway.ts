@@ -15,6 +15,7 @@ import { checkCapabilities } from "./core/capability.ts";
 import { clientIds, clientTaskKey } from "./core/client-ids.ts";
 import { continuity } from "./core/continuity.ts";
 import { type Count, createCounters } from "./core/counters.ts";
+import { extensionsTowardsClient } from "./core/extension-header.ts";
 import { forward } from "./core/forward.ts";
 import { checkExtensions, checkVersion, normaliseVersion } from "./core/negotiate.ts";
 import { Again, relay } from "./core/relay.ts";
@@ -185,6 +186,7 @@ function createCore(agents: Agents, store: Store): Handler {
 	const operations = operationsOf(core);
 	const chained = chain(
 		[
+			extensionsTowardsClient((call) => dialectOf(call.origin.version).extensionsHeader),
 			byTenant(agents),
 			checkVersion(dialects.filter((d) => d.served).map((d) => d.version)),
 			continuity(client, view, operations),

@@ -17,6 +17,8 @@ import { ALGORITHMS, type Algorithm, isAlgorithm, type PublicKey, type SigningKe
 const HEADER = "a2a-gateway";
 /** Most signatures looked at: each may cost a key from afar. */
 const MAX_SIGNATURES = 16;
+/** Longest name of a key: it is told in reasons. */
+const MAX_KID = 256;
 /** Forms made, and in which order forms are tried. */
 const MADE: readonly Form[] = ["specification", "stripped", "ascii"];
 const TRIED: readonly Form[] = [...MADE, "unionless"];
@@ -27,16 +29,22 @@ export type CardSignature = { readonly protected: string; readonly signature: st
 export interface SignOptions {
 	/** URL of the public keys, for the `jku` header. Default: none. */
 	readonly jku?: string | undefined;
+	/**
+	 * Also sign the form in which the JS SDK verifies a card that it holds in its own types (`Client.getAgentCard(…, verifier)`). That
+	 * form says nothing of security schemes (a2a-js #663): whoever takes that signature alone can exchange
+	 * them unnoticed by other verifiers than this one. Default: no.
+	 */
+	readonly inMemory?: boolean | undefined;
 }
 
 /** Signs a card's v1.0 members with each key, once per form that differs. The card's own signatures do not matter. Throws CanonicalError. */
 export async function sign(
 	card: JsonObject,
 	keys: readonly SigningKey[],
-	{ jku }: SignOptions = {},
+	{ jku, inMemory = false }: SignOptions = {},
 ): Promise<readonly CardSignature[]> {
 	const form = canonical(card);
-	const payloads = [...new Set(MADE.map((name) => form.payload(name)))];
+	const payloads = [...new Set((inMemory ? TRIED : MADE).map((name) => form.payload(name)))];
 	const facts: JsonObject = {
 		...(payloads.length > 1 && { signatures: payloads.length }),
 		...(form.unknown.length > 0 && { rest: digestOf(form.unknown) }),
@@ -216,6 +224,8 @@ async function check(
 	if (!header) return { kid: undefined, reason: "malformed: protected is not a JSON object" };
 	const { kid, alg, jku, crit, b64 } = header;
 	if (typeof kid !== "string" || kid === "") return { kid: undefined, reason: "malformed: its header names no kid" };
+	if (kid.length > MAX_KID)
+		return { kid: undefined, reason: `malformed: its kid is longer than ${MAX_KID} characters` };
 	const no = (reason: string) => ({ kid, reason: `${reason} (key ${kid})` });
 	if (!isBase64url(signature)) return no("malformed: signature is not base64url");
 	if (!isAlgorithm(alg))

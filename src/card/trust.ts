@@ -7,6 +7,7 @@ import { type FetcherOptions, keyFetcher } from "./sign-fetch.ts";
 import { KeyError, type PublicKey, readPublic } from "./sign-jwk.ts";
 import { type JwksOptions, jwksCache } from "./sign-jwks.ts";
 import { type ResolveKey, type Verdict, type VerifyOptions, verify, type Wanted } from "./signature.ts";
+import type { Source } from "./source.ts";
 
 /** require: a card that does not verify is not used. warn: used and told. ignore: not looked at. */
 export type Policy = "require" | "warn" | "ignore";
@@ -173,5 +174,27 @@ export function trust(options: TrustOptions): Trust {
 			return verdict.uncovered.length > 0 ? `the card from ${from} is ${reason}` : undefined;
 		},
 		close: async () => finder?.close(),
+	};
+}
+
+/**
+ * A source that yields only cards that may be used: a keeper in front of it keeps the last good one, and its state says why.
+ * `warn` is told once of each thing to warn of. Closing it closes both.
+ */
+export function trustedSource(source: Source, { admit, close }: Trust, warn: (text: string) => void): Source {
+	let told: string | undefined;
+	return {
+		name: source.name,
+		async load(previous) {
+			const loaded = await source.load(previous);
+			// Every time, not only when the card has changed: keys expire and are revoked.
+			const remark = await admit(loaded.json, loaded.from);
+			if (remark !== undefined && remark !== told) warn(remark);
+			told = remark;
+			return loaded;
+		},
+		async close() {
+			await Promise.all([source.close(), close()]);
+		},
 	};
 }

@@ -1,7 +1,7 @@
 /** Canonical forms of cards: the reference's vectors, RFC 8785's, properties, and the official SDK's idea of them. */
 import { createHash } from "node:crypto";
 import { canonicalizeAgentCard } from "@a2a-js/sdk";
-import { type JsonObject, type JsonValue, toJson } from "@bufbuild/protobuf";
+import { type DescMessage, type JsonObject, type JsonValue, toJson } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import { AgentCardSchema } from "../../gen/lf/a2a/v1/a2a_pb.ts";
@@ -12,6 +12,8 @@ import { arbitraryMessage } from "../arbitrary/message.ts";
 import { pythonPayload, throughSdk, vector1, vector2 } from "./sign-support.ts";
 import { cardV1 } from "./support.ts";
 
+/** Cards made at random are any messages to the compiler. */
+const schema: DescMessage = AgentCardSchema;
 const spec = (card: JsonObject) => canonical(card).payload("specification");
 
 describe("vectors of the reference", () => {
@@ -113,7 +115,7 @@ describe("members", () => {
 });
 
 /** Any card as JSON. */
-const cards = arbitraryMessage(AgentCardSchema).map((message) => toJson(AgentCardSchema, message) as JsonObject);
+const cards = arbitraryMessage(schema).map((message) => toJson(schema, message) as JsonObject);
 
 const isObject = (value: unknown): value is JsonObject =>
 	typeof value === "object" && value !== null && !Array.isArray(value);
@@ -145,10 +147,10 @@ describe("any card", () => {
 
 	it("has one form, whether defaults are spelled out or left out, in either spelling", () => {
 		fc.assert(
-			fc.property(arbitraryMessage(AgentCardSchema), (message) => {
-				const short = toJson(AgentCardSchema, message) as JsonObject;
-				const long = toJson(AgentCardSchema, message, { alwaysEmitImplicit: true }) as JsonObject;
-				const snake = toJson(AgentCardSchema, message, { useProtoFieldName: true }) as JsonObject;
+			fc.property(arbitraryMessage(schema), (message) => {
+				const short = toJson(schema, message) as JsonObject;
+				const long = toJson(schema, message, { alwaysEmitImplicit: true }) as JsonObject;
+				const snake = toJson(schema, message, { useProtoFieldName: true }) as JsonObject;
 				expect(spec(long)).toBe(spec(short));
 				expect(spec(snake)).toBe(spec(short));
 				expect(canonical(snake).unknown).toEqual([]);

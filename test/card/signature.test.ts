@@ -1,7 +1,7 @@
 /** Signatures of cards: vectors, the official SDK both ways, what is refused, and every way to change a signed card. */
 import { createPrivateKey, createPublicKey, createSign, generateKeyPairSync, sign as rawSign } from "node:crypto";
 import { AgentCard, generateAgentCardSignature } from "@a2a-js/sdk";
-import { type JsonObject, type JsonValue, toJson } from "@bufbuild/protobuf";
+import { type DescMessage, type JsonObject, type JsonValue, toJson } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { FlattenedSign, flattenedVerify } from "jose";
 import { describe, expect, it, test, vi } from "vitest";
@@ -15,6 +15,8 @@ import { arbitraryMessage } from "../arbitrary/message.ts";
 import { pythonPayload, rfc7515, rfc7638, sdkVerify, throughSdk, vector1 } from "./sign-support.ts";
 import { cardV1 } from "./support.ts";
 
+/** Cards made at random are any messages to the compiler. */
+const schema: DescMessage = AgentCardSchema;
 const key = generateKey("ES256");
 const check = (card: JsonObject, keys: readonly PublicKey[] = [key], options?: VerifyOptions): Promise<Verdict> =>
 	verify(card, () => keys, options);
@@ -122,6 +124,22 @@ describe("verifiers that differ", () => {
 	});
 });
 
+test("the SDK's client verifies its own types: where there are security schemes, only with the signature made for that", async () => {
+	const held = async (card: JsonObject, inMemory: boolean) => {
+		const signed = copy(await signAndCheck(signable(card), [key], { inMemory }));
+		expect(await check(signed)).toMatchObject({ valid: true, uncovered: [] });
+		expect(await sdkVerify(signed, [key])).toBeUndefined();
+		return sdkVerify(AgentCard.fromJSON(signed), [key]);
+	};
+	expect(await held(vector1.card, false)).toBeUndefined();
+	expect(await held(cardV1, false)).toContain("No valid signatures");
+	expect(await held(cardV1, true)).toBeUndefined();
+	// What makes it a choice: alone, that signature says nothing of the schemes. This verifier does not take it alone.
+	const signed = copy(await signAndCheck(signable(cardV1), [key], { inMemory: true }));
+	const { securitySchemes: _, ...robbed } = signed;
+	expect(await check(robbed)).toMatchObject({ valid: false, reason: expect.stringContaining("altered") });
+});
+
 describe("refused", () => {
 	const good = () => by(vector1.payload, { alg: "ES256", typ: "JOSE", kid: key.kid });
 	const rsa = generateKeyPairSync("rsa", { modulusLength: 2048 });
@@ -135,6 +153,11 @@ describe("refused", () => {
 		["no base64url", () => [{ protected: "a b", signature: "eA" }], /protected is not base64url/],
 		["no JSON", () => [{ protected: "eA", signature: "eA" }], /not a JSON object/],
 		["no kid", async () => [await by(vector1.payload, { alg: "ES256" })], /names no kid/],
+		[
+			"a kid without end",
+			async () => [await by(vector1.payload, { alg: "ES256", kid: "k".repeat(300) })],
+			/longer than 256/,
+		],
 		["none", () => [{ protected: none, signature: "eA" }], /alg "none" is refused/],
 		[
 			"a public key as a shared secret",
@@ -293,8 +316,8 @@ describe("a change of one character", () => {
 });
 
 it("any card is signed, verified by the SDK and by us, and so after its way through the SDK's types", async () => {
-	const cards = arbitraryMessage(AgentCardSchema)
-		.map((message) => toJson(AgentCardSchema, message) as JsonObject)
+	const cards = arbitraryMessage(schema)
+		.map((message) => toJson(schema, message) as JsonObject)
 		// The SDK's objects know no member of that name.
 		.filter((card) => !JSON.stringify(card).includes("__proto__"));
 	await fc.assert(

@@ -7,6 +7,7 @@ import { Losses } from "../../src/call/loss.ts";
 import { reply, single } from "../../src/call/stream.ts";
 import { answer } from "../../src/core/answer.ts";
 import { checkCapabilities } from "../../src/core/capability.ts";
+import { extensionsTowardsAgent, extensionsTowardsClient } from "../../src/core/extension-header.ts";
 import { forward } from "../../src/core/forward.ts";
 import { checkExtensions, checkVersion } from "../../src/core/negotiate.ts";
 import { relay } from "../../src/core/relay.ts";
@@ -255,5 +256,32 @@ describe("relay", () => {
 		});
 		expect(tenant).toBe("north");
 		expect(gone).toBe(1);
+	});
+});
+
+describe("the extensions header", () => {
+	const [method] = methods;
+	const value = "urn:a, urn:b";
+
+	it("has the older name towards older agents and the core's name behind it", async () => {
+		let seen: Call | undefined;
+		const handler = chain([extensionsTowardsAgent("x-a2a-extensions")], async (c) => {
+			seen = c;
+			return { ...(await ok(c)), header: { "x-a2a-extensions": value, etag: "1" } };
+		});
+		const got = await handler(call(method as never, {}, { header: { "a2a-extensions": value, traceparent: "t" } }));
+		expect(seen?.header).toEqual({ "x-a2a-extensions": value, traceparent: "t" });
+		expect(got.header).toEqual({ "a2a-extensions": value, etag: "1" });
+	});
+
+	it.each([
+		["a2a-extensions", { "a2a-extensions": value }],
+		["x-a2a-extensions", { "x-a2a-extensions": value }],
+	])("is %s towards clients of that version", async (name, expected) => {
+		const handler = chain([extensionsTowardsClient(() => name)], async (c) => ({
+			...(await ok(c)),
+			header: { "a2a-extensions": value },
+		}));
+		expect((await handler(call(method as never, {}))).header).toEqual(expected);
 	});
 });

@@ -63,7 +63,14 @@ export class GrpcFailure extends Error {
 }
 
 /** The agent's fields that may cross to a client. */
-const named = ["a2a-extensions", "www-authenticate", "retry-after", "cache-control", "etag"] as const;
+const named = [
+	"a2a-extensions",
+	"x-a2a-extensions",
+	"www-authenticate",
+	"retry-after",
+	"cache-control",
+	"etag",
+] as const;
 
 export function pickNamed(header: Header): Header {
 	let picked: Record<string, string> | undefined;
