@@ -40,6 +40,8 @@ export interface Agent {
 	readonly reason: string;
 	/** Looks at its card again, soon. Never rejects. */
 	refresh(why: string): Promise<void>;
+	/** A call found it. */
+	reached(): void;
 	/** A call found nobody there. */
 	unreachable(call: Call, error: A2AError): void;
 	close(): Promise<void>;
@@ -208,6 +210,9 @@ export function createAgent(config: AgentConfig, general: Config, log: Log, chan
 			return link?.iface.version ?? "";
 		},
 		card: (form) => link?.cards[form],
+		reached() {
+			misses = 0;
+		},
 		unreachable(call, error) {
 			log.warn("agent unreachable", { ...about, id: call.id, error });
 			void found.refresh("a call found nobody there");

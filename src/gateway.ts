@@ -202,6 +202,7 @@ function createCore(agents: Agents, store: Store): Handler {
 		relay(
 			(call) => agentOf(call).connection(),
 			(call, error) => agentOf(call).unreachable(call, error),
+			(call) => agentOf(call).reached(),
 		),
 	);
 	return async (call) => {

@@ -3,6 +3,7 @@ import { AgentCardSchema } from "../../gen/lf/a2a/v1/a2a_pb.ts";
 import type { Call, Handler, Middleware, Reply } from "../call/call.ts";
 import { A2AError, type Detail } from "../call/error.ts";
 import type { Payload } from "../call/payload.ts";
+import { mapEach } from "../call/stream.ts";
 import { fromValue } from "../schema/payload.ts";
 import type { AgentView } from "./view.ts";
 
@@ -18,7 +19,7 @@ export function answer(view: (call: Call) => AgentView): Middleware {
 			const { messages } = reply;
 			const header = pickNamed(reply, agent);
 			if (!(Symbol.asyncIterator in messages)) return { header, messages: [convert(messages[0])] };
-			return { header, messages: convertEach(messages, convert, agent) };
+			return { header, messages: mapEach(messages, convert, (error) => redacted(A2AError.from(error), agent)) };
 		} catch (error) {
 			throw redacted(A2AError.from(error), agent);
 		}
@@ -32,18 +33,6 @@ function pickNamed(reply: Reply, agent: AgentView): Record<string, string> {
 		if (value !== undefined) header[name] = agent.redact(value);
 	}
 	return header;
-}
-
-async function* convertEach(
-	messages: AsyncIterable<Payload>,
-	convert: (payload: Payload) => Payload,
-	agent: AgentView,
-): AsyncIterable<Payload> {
-	try {
-		for await (const message of messages) yield convert(message);
-	} catch (error) {
-		throw redacted(A2AError.from(error), agent);
-	}
 }
 
 /** A message that is one oneof must hold a member (A1, B16). One the descriptor does not know may pass. */

@@ -21,11 +21,12 @@ export class Again extends A2AError {
 
 /**
  * `current` gives the connection in use or throws UNAVAILABLE. `unreachable` is told when a call found
- * nobody there, so that the agent is looked for again.
+ * nobody there, so that the agent is looked for again; `reached`, when one found it.
  */
 export function relay(
 	current: (call: Call) => Connection,
 	unreachable: (call: Call, error: A2AError) => void,
+	reached: (call: Call) => void = () => {},
 ): Handler {
 	return async (call) => {
 		const { view, handler } = current(call);
@@ -39,10 +40,14 @@ export function relay(
 		try {
 			const reply = await handler(request === call.request ? call : { ...call, request });
 			const { messages } = reply;
-			if (!(Symbol.asyncIterator in messages)) return reply;
+			if (!(Symbol.asyncIterator in messages)) {
+				reached(call);
+				return reply;
+			}
 			// Some bindings learn only with the first message that nobody is there.
 			let begun = false;
 			const begin = (message: Payload): Payload => {
+				if (!begun) reached(call);
 				begun = true;
 				return message;
 			};
