@@ -1,5 +1,5 @@
 /** One agent behind the gateway: its card kept fresh, its connection kept open, and what the core needs to know of both. */
-import type { DescMethod } from "@bufbuild/protobuf";
+import type { DescMethod, JsonObject } from "@bufbuild/protobuf";
 import type { Interface, Upstream } from "./binding/binding.ts";
 import { type Call, type Handler, isStream, type Reply } from "./call/call.ts";
 import { A2AError } from "./call/error.ts";
@@ -9,8 +9,10 @@ import { credentialNames, selectCredentials } from "./card/credentials.ts";
 import { type Keeper, type Kept, keeper } from "./card/keeper.ts";
 import type { Pace } from "./card/pace.ts";
 import { offers, project, redactor, type Serialised } from "./card/project.ts";
+import type { CardSigner } from "./card/sign-serve.ts";
 import { inlineSource, sourceOf } from "./card/source.ts";
-import { type CardForm, type CardVariants, variants } from "./card/variants.ts";
+import { trust, trustedSource } from "./card/trust.ts";
+import type { CardForm, CardVariants } from "./card/variants.ts";
 import type { AgentConfig, Config } from "./config/config.ts";
 import type { Log } from "./config/log.ts";
 import { extensionsTowardsAgent } from "./core/extension-header.ts";
@@ -23,7 +25,9 @@ export interface Agent {
 	/** Takes gRPC calls that name no tenant, where there are several agents. */
 	readonly isDefault: boolean;
 	/** Begins to look for the agent. `base` is the public URL of its mount point, `tenant` the gateway's routing key where URLs cannot tell agents apart. */
-	start(base: URL, tenant: string | undefined): void;
+	start(base: URL, tenant: string | undefined, signer: CardSigner): void;
+	/** The signing keys have changed: the cards are signed again. */
+	resign(): void;
 	/** The first attempt to find it is over, whatever came of it. */
 	readonly settled: Promise<void>;
 	/** The connection in use. Throws UNAVAILABLE while there is none. */
@@ -52,7 +56,6 @@ interface Link {
 	readonly connection: Connection;
 	readonly upstream: Upstream;
 	readonly iface: Interface;
-	readonly cards: CardVariants;
 }
 
 /** How many calls in a row must find nobody before the card's next interface is tried (G7). */
@@ -63,12 +66,18 @@ export function createAgent(config: AgentConfig, general: Config, log: Log, chan
 	let link: Link | undefined;
 	let base: URL | undefined;
 	let routing: string | undefined;
+	let signer: CardSigner | undefined;
+	/** As served; of the card before while the next one is being signed. */
+	let cards: CardVariants | undefined;
+	let signings = 0;
+	/** The card before it is signed. */
+	let card: JsonObject | undefined;
 	let misses = 0;
 	/** What the agent said in the version its card names, while older ones are tried. */
 	let refusal: A2AError | undefined;
 	const settled = Promise.withResolvers<void>();
 	const ca = general.upstream.ca?.text;
-	const source =
+	const given =
 		config.card?.file === ""
 			? inlineSource(config.card.text, "the card given", config.url)
 			: sourceOf(
@@ -76,6 +85,9 @@ export function createAgent(config: AgentConfig, general: Config, log: Log, chan
 					{ connectTimeout: config.timeouts.connect, ...(ca !== undefined && { ca }) },
 				);
 	const about = { agent: config.name };
+	const source = config.trust
+		? trustedSource(given, trust({ ...config.trust, ...(ca !== undefined && { ca }) }), (text) => log.warn(text, about))
+		: given;
 
 	const found: Keeper = keeper({
 		source,
@@ -91,8 +103,6 @@ export function createAgent(config: AgentConfig, general: Config, log: Log, chan
 			log.info(`card read from ${kept.loaded.from}\n${explainChoice(kept.choice)}`, about);
 			misses = 0;
 			use(kept, kept.choice.chosen);
-			settled.resolve();
-			changed();
 		},
 		onState: (state) => {
 			if (state.ready) log.info("agent ready", about);
@@ -119,8 +129,7 @@ export function createAgent(config: AgentConfig, general: Config, log: Log, chan
 					connections: general.upstream.connections,
 					ca,
 				});
-		const view = viewOf(kept, iface, base, routing, config, general);
-		const cards = variants(view.project(kept.reading.core), bindingNamed("JSONRPC").publicUrl(base), kept.changed);
+		const { view, plain } = viewOf(kept, iface, base, routing, signer, config, general);
 		link = {
 			connection: {
 				view,
@@ -132,10 +141,26 @@ export function createAgent(config: AgentConfig, general: Config, log: Log, chan
 			},
 			upstream,
 			iface,
-			cards,
 		};
+		void publish(plain, kept.changed);
 		if (before && !same)
 			void before.upstream.close().catch((error: unknown) => log.debug("connection not closed", { ...about, error }));
+	}
+
+	/** Signs the card and then serves it. A signing that is overtaken by another card's is forgotten. */
+	async function publish(plain: JsonObject, when: number): Promise<void> {
+		if (!signer || !base) return;
+		signings += 1;
+		const mine = signings;
+		card = plain;
+		try {
+			const signed = await signer.variants(plain, bindingNamed("JSONRPC").publicUrl(base), when);
+			if (mine === signings) cards = signed;
+		} catch (error) {
+			log.error("the card could not be signed; the one before stays", { ...about, error });
+		}
+		settled.resolve();
+		changed();
 	}
 
 	/**
@@ -192,9 +217,13 @@ export function createAgent(config: AgentConfig, general: Config, log: Log, chan
 		},
 		refresh: (why) => found.refresh(why),
 		settled: settled.promise,
-		start(publicBase, tenant) {
+		resign() {
+			if (card) void publish(card, Date.now());
+		},
+		start(publicBase, tenant, cardSigner) {
 			base = publicBase;
 			routing = tenant;
+			signer = cardSigner;
 			found.start();
 		},
 		connection() {
@@ -209,7 +238,7 @@ export function createAgent(config: AgentConfig, general: Config, log: Log, chan
 		get version() {
 			return link?.iface.version ?? "";
 		},
-		card: (form) => link?.cards[form],
+		card: (form) => cards?.[form],
 		reached() {
 			misses = 0;
 		},
@@ -272,9 +301,10 @@ function viewOf(
 	iface: Interface,
 	base: URL,
 	tenant: string | undefined,
+	signer: CardSigner | undefined,
 	config: AgentConfig,
 	general: Config,
-): AgentView {
+): { readonly view: AgentView; readonly plain: JsonObject } {
 	const { core, card, interfaces } = kept.reading;
 	const names = credentialNames(core);
 	const known = {
@@ -290,7 +320,8 @@ function viewOf(
 		preferred: iface.binding,
 		tenant,
 	});
-	return {
+	const projected = (other: JsonObject) => project(other, { ...known, offers: offered });
+	const view: AgentView = {
 		...capabilitiesOf(card),
 		version: iface.version,
 		traits: dialectOf(iface.version).traits,
@@ -299,6 +330,7 @@ function viewOf(
 		tenant: iface.tenant,
 		credentials: (header, query) => selectCredentials(header, query, names),
 		redact: redactor(known),
-		project: (other) => project(other, { ...known, offers: offered }),
+		project: async (other) => signer?.sign(projected(other)) ?? projected(other),
 	};
+	return { view, plain: projected(core) };
 }

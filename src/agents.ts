@@ -3,7 +3,8 @@ import { type Agent, createAgent } from "./agent.ts";
 import type { Call, Middleware } from "./call/call.ts";
 import { A2AError } from "./call/error.ts";
 import { createPace } from "./card/pace.ts";
-import { publicBase } from "./card/public-base.ts";
+import { type Listening, publicBase } from "./card/public-base.ts";
+import type { CardSigner } from "./card/sign-serve.ts";
 import type { AgentConfig, Config } from "./config/config.ts";
 import type { Log } from "./config/log.ts";
 import { stringField, withString } from "./schema/payload.ts";
@@ -26,8 +27,10 @@ export interface Agents {
 	resolve(host: string | undefined, path: string): Mount | undefined;
 	/** Whose are calls that name nobody: the configured default's, else the agent's at the root. */
 	fallback(): Agent | undefined;
-	/** Begins to look for all. `listening` is where the port is open. */
-	start(listening: { readonly host: string; readonly port: number; readonly tls: boolean }): void;
+	/** Begins to look for all. `listening` is where the port is open; `signer` signs their cards. */
+	start(listening: Listening, signer: CardSigner): void;
+	/** Signs every card again. */
+	resign(): void;
 	/** Told after every change of an agent, its card or its readiness; returns the way to stop listening. */
 	onChange(listener: () => void): () => void;
 	close(): Promise<void>;
@@ -47,17 +50,18 @@ export function createAgents(config: Config, log: Log): Agents {
 	const hosts = new Map<string, string>();
 	/** An agent that is alone in the configuration is at the root, and stays there when others come: clients have its card. */
 	const rooted = config.agents.length === 1 ? config.agents[0]?.name : undefined;
-	let listening: Parameters<Agents["start"]>[0] | undefined;
+	let listening: Listening | undefined;
+	let signer: CardSigner | undefined;
 	const prefix = config.publicUrl === undefined ? "" : new URL(config.publicUrl).pathname.replace(/\/+$/, "");
 
 	function begin(name: string, agent: Agent): void {
-		if (!listening) return;
+		if (!listening || !signer) return;
 		const { hosts = [] } = agents.get(name)?.config ?? {};
 		const [host] = hosts;
 		const whole = publicBase(config.publicUrl, listening);
 		if (host !== undefined) whole.host = host.includes(":") ? host : `${host}:${whole.port}`;
 		const path = host !== undefined || name === rooted ? "" : TREE + name;
-		agent.start(publicBase(whole.href, listening, path), path === "" ? undefined : name);
+		agent.start(publicBase(whole.href, listening, path), path === "" ? undefined : name, signer);
 	}
 
 	function put(one: AgentConfig): Agent {
@@ -112,8 +116,12 @@ export function createAgents(config: Config, log: Log): Agents {
 			const chosen = [...agents.values()].find((a) => a.config.default) ?? agents.get(rooted ?? "");
 			return chosen?.agent;
 		},
-		start(where) {
+		resign() {
+			for (const { agent } of agents.values()) agent.resign();
+		},
+		start(where, cardSigner) {
 			listening = where;
+			signer = cardSigner;
 			for (const [name, { agent }] of agents) begin(name, agent);
 		},
 		onChange(listener) {

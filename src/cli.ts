@@ -1,6 +1,6 @@
 /** The command line: picks a command, runs it, and turns its outcome into an exit code: 0, 2 for usage and configuration, 1 for the rest. */
 import type { Exit } from "./cli/command.ts";
-import { commands, later } from "./cli/commands.ts";
+import { commands } from "./cli/commands.ts";
 import { fail, out, warn } from "./cli/output.ts";
 import { version } from "./cli/version.ts";
 import { ConfigError, columns, suggestion } from "./config/index.ts";
@@ -17,12 +17,10 @@ export async function main(argv: readonly string[]): Promise<Exit> {
 			out(version());
 			return 0;
 		}
-		const soon = later[name];
-		if (soon !== undefined) throw usageError(`${name}: ${soon}`);
 		const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
 		if (!command) {
 			const what = name.startsWith("-") ? "flag" : "command";
-			const known = [...Object.keys(commands), ...Object.keys(later)];
+			const known = Object.keys(commands);
 			throw usageError(
 				`unknown ${what} "${name}"${what === "command" ? suggestion(name, known) : ""}; see a2a-gateway --help`,
 			);

@@ -5,7 +5,9 @@ import type { AttachOptions } from "./binding/binding.ts";
 import { health, reflection } from "./binding/grpc/index.ts";
 import { anonymous, type Call, chain, type Handler } from "./call/call.ts";
 import { A2AError } from "./call/error.ts";
+import { keyRing } from "./card/keys.ts";
 import { publicBase } from "./card/public-base.ts";
+import { cardSigner } from "./card/sign-serve.ts";
 import type { CardForm } from "./card/variants.ts";
 import type { Config } from "./config/config.ts";
 import type { Log } from "./config/log.ts";
@@ -25,7 +27,7 @@ import { validate } from "./core/validate.ts";
 import type { AgentView } from "./core/view.ts";
 import { core } from "./dialect/v1/index.ts";
 import { listen } from "./listener/listen.ts";
-import { createSite } from "./listener/site.ts";
+import { createSite, JWKS_PATH } from "./listener/site.ts";
 import { bindingNamed, bindings, dialectOf, dialects, servedOn } from "./registry.ts";
 import { memoryStore, type Store } from "./state/store.ts";
 
@@ -46,6 +48,15 @@ export interface Gateway {
  */
 export async function startGateway(config: Config, { log }: { readonly log: Log }): Promise<Gateway> {
 	if (config.agents.length === 0) throw new TypeError("there is no agent to serve");
+	const ring = keyRing({
+		files: config.signingKeys,
+		report: (error) => log.error("signing keys not read; those in use stay", { error }),
+	});
+	for (const warning of ring.warnings) log.warn(warning);
+	if (ring.ephemeral)
+		log.info("cards are signed with a key of this process only; give one with --signing-key", {
+			kid: ring.signing.kid,
+		});
 	const agents = createAgents(config, log);
 	let draining = false;
 	const watchers = new Set<() => void>();
@@ -128,6 +139,7 @@ export async function startGateway(config: Config, { log }: { readonly log: Log 
 					cacheControl: "public, max-age=60",
 				};
 			},
+			jwks: () => ring.jwks,
 			notReady: () => [
 				...(draining ? ["the gateway is stopping"] : []),
 				...agents
@@ -143,7 +155,12 @@ export async function startGateway(config: Config, { log }: { readonly log: Log 
 
 	const listening = { host: listener.host, port: listener.port, tls: config.tls !== undefined };
 	const base = publicBase(config.publicUrl, listening);
-	agents.start(listening);
+	const jku = `${base.href.replace(/\/$/, "")}${JWKS_PATH}`;
+	agents.start(listening, cardSigner(ring, { jku }));
+	const unwatch = ring.watch(() => {
+		log.info("signing keys changed", { kid: ring.signing.kid });
+		agents.resign();
+	});
 	// The first look for the agents decides whether calls can be served at once; an absent one is not waited for long.
 	await Promise.race([Promise.all(agents.list().map((a) => a.settled)), delay(PATIENCE)]);
 
@@ -155,6 +172,7 @@ export async function startGateway(config: Config, { log }: { readonly log: Log 
 		close() {
 			closed ??= (async () => {
 				draining = true;
+				unwatch();
 				changed();
 				await listener.close(config.timeouts.drain);
 				await agents.close();

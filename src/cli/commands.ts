@@ -29,15 +29,19 @@ export const commands: Readonly<Record<string, Entry>> = {
 		doc: "Validate a configuration file.",
 		load: async () => (await import("./check.ts")).check,
 	},
+	card: {
+		args: "get|verify|sign",
+		doc: "Fetch a card in any version, verify its signatures, or sign a file.",
+		load: async () => (await import("./card.ts")).card,
+	},
+	keys: {
+		args: "new",
+		doc: "Make a key that signs cards, and print its public part.",
+		load: async () => (await import("./keys.ts")).keys,
+	},
 	health: {
 		args: "[URL]",
 		doc: undefined,
 		load: async () => (await import("./health.ts")).health,
 	},
-};
-
-/** Commands of the contract that are not in this build. */
-export const later: Readonly<Record<string, string | undefined>> = {
-	card: "this command comes with signed cards",
-	keys: "this command comes with signed cards",
 };

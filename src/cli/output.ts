@@ -1,5 +1,6 @@
 /** What people see: results on standard output, everything else on standard error, errors in one line. */
 import { A2AError } from "../call/error.ts";
+import { KeyError } from "../card/sign-jwk.ts";
 import { ConfigError } from "../config/index.ts";
 import type { Exit } from "./command.ts";
 
@@ -18,7 +19,7 @@ export function warn(text: string): void {
 
 /** Says what went wrong, and with which exit code to end. */
 export function fail(error: unknown): Exit {
-	if (error instanceof ConfigError) {
+	if (error instanceof ConfigError || error instanceof KeyError) {
 		warn(error.message);
 		return 2;
 	}

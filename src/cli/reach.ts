@@ -48,6 +48,6 @@ function viewOf({ binding, version, tenant }: Interface): AgentView {
 		tenant,
 		credentials: (header, query) => ({ header, query }),
 		redact: (text) => text,
-		project: (card) => card,
+		project: async (card) => card,
 	};
 }

@@ -14,8 +14,8 @@ export interface Config {
 	readonly admin: Address | undefined;
 	/** Base URL that cards advertise, path prefix included. Default: undefined, derived from the listener. */
 	readonly publicUrl: string | undefined;
-	/** Private keys that sign cards. Default: none. */
-	readonly signingKeys: readonly TextFile[];
+	/** Files of private keys that sign cards: the first signs, all are published. Default: none, an ephemeral key. */
+	readonly signingKeys: readonly string[];
 	/** Where state is kept. Default: memory: */
 	readonly state: string;
 	/** Serve TLS instead of plain text. Default: undefined, plain. */
@@ -82,6 +82,16 @@ export interface AgentConfig {
 	readonly hosts?: readonly string[];
 	/** Takes gRPC calls that name no tenant, where there are several agents. Default: false. */
 	readonly default?: boolean;
+	/** Whose signatures on the agent's card count. Default: undefined, they are not looked at. */
+	readonly trust?: {
+		readonly policy: "require" | "warn" | "ignore";
+		/** Files of public keys (JWK, JWKS, PEM). */
+		readonly files: readonly string[];
+		/** URLs of key sets. */
+		readonly jwks: readonly string[];
+		/** Hosts, origins or URLs that a signature's jku may point at. */
+		readonly jku: readonly string[];
+	};
 	/** The agent's own, else the general `timeouts`. */
 	readonly timeouts: AgentTimeouts;
 }

@@ -247,6 +247,19 @@ export const yesNo: Kind<boolean> = {
 	read: (text) => (text === "true" || text === "false" ? text === "true" : fail("must be true or false")),
 };
 
+export const text: Kind<string> = {
+	schema: { type: "string", minLength: 1 },
+	read: (value) => (value.trim() === "" ? fail("must not be empty") : value.trim()),
+};
+
+const HOST = /^(?:[a-z0-9_](?:[a-z0-9._-]{0,251}[a-z0-9])?|\[[0-9a-f:.]+\])(?::\d{1,5})?$/;
+
+/** `name` or `name:port`, lower case. */
+export const hostName: Kind<string> = {
+	schema: { type: "string", pattern: HOST.source },
+	read: (value) => (HOST.test(value) ? value : fail("must be a host name in lower case, with or without :PORT")),
+};
+
 export const NAME = /^[a-z0-9][a-z0-9-]*$/;
 const NAME_HINT = "an agent's name is made of a-z, 0-9 and - and does not start with -";
 

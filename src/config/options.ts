@@ -49,6 +49,7 @@ function many<T>(key: string | undefined, init: Init<T>): Many<T> {
 }
 
 const VERSIONS = ["1.0", "0.3", "0.2", "0.1"] as const;
+const POLICIES = ["require", "warn", "ignore"] as const;
 const BINDINGS = ["JSONRPC", "GRPC", "HTTP+JSON"] as const;
 const LARGEST = 512 * 2 ** 20;
 
@@ -101,9 +102,8 @@ export const options = {
 		flag: "signing-key",
 		arg: "FILE",
 		kind: kind.path,
-		shown: "none",
-		doc: "Private key (JWK or PEM) that signs cards.",
-		later: () => "signed cards are not in this build yet",
+		shown: "an ephemeral key",
+		doc: "Private key (JWK or PEM) that signs cards; the first signs, all are published.",
 	}),
 	state: one("state", "memory:", {
 		flag: "state",
@@ -264,6 +264,42 @@ export const agentOptions = {
 		kind: kind.oneOf(...VERSIONS),
 		shown: "the card's order",
 		doc: "Protocol version to use where the card offers it.",
+	}),
+	hosts: many("hosts", {
+		arg: "HOST[:PORT]",
+		kind: kind.hostName,
+		shown: "none",
+		doc: "Virtual hosts at whose root the agent is served.",
+	}),
+	default: one("default", false, {
+		arg: "true|false",
+		kind: kind.yesNo,
+		shown: "false",
+		doc: "With several agents: takes gRPC calls that name no tenant.",
+	}),
+	trustPolicy: one<(typeof POLICIES)[number]>("trust.policy", "ignore", {
+		arg: "POLICY",
+		kind: kind.oneOf(...POLICIES),
+		shown: "ignore",
+		doc: `Signatures of the agent's card: ${POLICIES.join(", ")}.`,
+	}),
+	trustKeys: many("trust.keys", {
+		arg: "FILE",
+		kind: kind.path,
+		shown: "none",
+		doc: "Public keys (JWK, JWKS or PEM) that sign the agent's card.",
+	}),
+	trustJwks: many("trust.jwks", {
+		arg: "URL",
+		kind: kind.url(["http", "https"], { query: true, credentials: false }),
+		shown: "none",
+		doc: "Key sets of those who sign the agent's card.",
+	}),
+	trustJku: many("trust.jku", {
+		arg: "HOST",
+		kind: kind.text,
+		shown: "none",
+		doc: "Hosts (https, public addresses), origins or URLs that a signature's jku may point at.",
 	}),
 	unary: one<number | undefined>("timeouts.unary", undefined, {
 		arg: "DURATION",

@@ -129,8 +129,7 @@ export function resolveConfig(sources: Sources, file: RawFile | undefined): Conf
 		listen: from.one(options.listen),
 		admin: from.one(options.admin),
 		publicUrl: from.one(options.publicUrl),
-		// Keys are refused by the table's `later` until cards are signed.
-		signingKeys: values(options.signingKeys).map((path) => ({ file: path, text: "" })),
+		signingKeys: values(options.signingKeys),
 		state: from.one(options.state),
 		tls: cert && key ? { cert, key } : undefined,
 		cors: values(options.cors),
@@ -184,7 +183,7 @@ function agents(from: Reader, file: RawFile | undefined, timeouts: AgentTimeouts
 	list.forEach(({ agent, place, broken }, i) => {
 		if (list.findIndex((other) => other.agent.name === agent.name) < i) {
 			tell(place, `there are two agents named "${agent.name}"`);
-		} else if (i === 1) tell(place, "serving several agents is not in this build yet; give one");
+		}
 		if (agent.card) return;
 		if (agent.url === undefined) {
 			if (!broken) tell(place, "an agent needs a url or a card");
@@ -214,6 +213,14 @@ function fileAgent(values: RawValues, timeouts: AgentTimeouts, tell: Tell): Agen
 		url: from.one(agentOptions.url),
 		card: from.one(agentOptions.card),
 		prefer: { binding: from.one(agentOptions.binding), version: from.one(agentOptions.version) },
+		hosts: from.many(agentOptions.hosts).map(({ value }) => value),
+		default: from.one(agentOptions.default),
+		trust: {
+			policy: from.one(agentOptions.trustPolicy),
+			files: from.many(agentOptions.trustKeys).map(({ value }) => value),
+			jwks: from.many(agentOptions.trustJwks).map(({ value }) => value),
+			jku: from.many(agentOptions.trustJku).map(({ value }) => value),
+		},
 		timeouts: {
 			unary: from.one(agentOptions.unary) ?? timeouts.unary,
 			connect: from.one(agentOptions.connect) ?? timeouts.connect,

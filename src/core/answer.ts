@@ -13,13 +13,14 @@ const NAMED = ["a2a-extensions", "www-authenticate", "retry-after", "cache-contr
 export function answer(view: (call: Call) => AgentView): Middleware {
 	return (next: Handler) => async (call) => {
 		const agent = view(call);
-		const convert = call.method.output === AgentCardSchema ? project(agent) : sound;
+		const isCard = call.method.output === AgentCardSchema;
 		try {
 			const reply = await next(call);
 			const { messages } = reply;
 			const header = pickNamed(reply, agent);
-			if (!(Symbol.asyncIterator in messages)) return { header, messages: [convert(messages[0])] };
-			return { header, messages: mapEach(messages, convert, (error) => redacted(A2AError.from(error), agent)) };
+			if (!(Symbol.asyncIterator in messages))
+				return { header, messages: [isCard ? await project(agent, messages[0]) : sound(messages[0])] };
+			return { header, messages: mapEach(messages, sound, (error) => redacted(A2AError.from(error), agent)) };
 		} catch (error) {
 			throw redacted(A2AError.from(error), agent);
 		}
@@ -39,6 +40,8 @@ function pickNamed(reply: Reply, agent: AgentView): Record<string, string> {
 function sound(payload: Payload): Payload {
 	const [union] = payload.type.oneofs;
 	if (union && union.fields.length === payload.type.fields.length) {
+		// Mostly a look is enough: the binding has checked that the whole fits.
+		if (union.fields.some((field) => payload.surelyHas(field))) return payload;
 		const message = payload.message() as unknown as Record<string, { case?: string }> & {
 			$unknown?: readonly unknown[];
 		};
@@ -52,8 +55,8 @@ function sound(payload: Payload): Payload {
 	return payload;
 }
 
-function project(agent: AgentView): (payload: Payload) => Payload {
-	return (payload) => fromValue(AgentCardSchema, agent.project(payload.json()));
+async function project(agent: AgentView, payload: Payload): Promise<Payload> {
+	return fromValue(AgentCardSchema, await agent.project(payload.json()));
 }
 
 /** The same error without the agent's own addresses. */

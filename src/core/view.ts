@@ -28,8 +28,8 @@ export interface AgentView extends Capabilities {
 	credentials(header: Header, query: Header): { readonly header: Header; readonly query: Header };
 	/** Replaces the agent's own addresses in a text that clients will see. */
 	redact(text: string): string;
-	/** An agent's card as the gateway serves it: its own interfaces instead of the agent's. */
-	project(card: JsonObject): JsonObject;
+	/** An agent's card as the gateway serves it: its own interfaces instead of the agent's, signed. */
+	project(card: JsonObject): Promise<JsonObject>;
 }
 
 /** The capability facts of a card (absent counts as false). */

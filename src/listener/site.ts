@@ -1,4 +1,5 @@
 /** The pages of the port: agent cards (A2A v1.0 §8.2, v0.3 §5.3), liveness and readiness, carried by Hono. */
+import { createHash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import { getRequestListener, type Http2Bindings, type HttpBindings } from "@hono/node-server";
 import { type Context, Hono } from "hono";
@@ -40,6 +41,8 @@ export interface SiteOptions {
 		request: CardRequest,
 	) => Answer<CardPage | { readonly unavailable: string } | undefined>;
 	/** Why the gateway is not ready, in words for operators' eyes without internal URLs; none = ready. */
+	/** The public signing keys. A new object for every change. */
+	readonly jwks: () => object;
 	readonly notReady: () => Answer<readonly string[]>;
 	readonly report: Report;
 }
@@ -47,6 +50,7 @@ export interface SiteOptions {
 type Answer<T> = T | Promise<T>;
 
 export const CARD_PATHS: readonly string[] = ["/.well-known/agent-card.json", "/.well-known/agent.json"];
+export const JWKS_PATH = "/.well-known/jwks.json";
 export const HEALTH_PATH = "/healthz";
 export const READY_PATH = "/readyz";
 
@@ -114,9 +118,22 @@ export function createSite(options: SiteOptions): Site {
 			return "unavailable" in card ? problem(503, card.unavailable, { "retry-after": "5" }) : cardPage(card, header);
 		});
 	}
-	const port = new Set([HEALTH_PATH, READY_PATH]);
+	let keys: { readonly of: object; readonly page: CardPage } | undefined;
+	page(app, JWKS_PATH, (c) => {
+		const current = options.jwks();
+		if (keys?.of !== current) keys = { of: current, page: keysPage(current) };
+		return cardPage(keys.page, c.env.incoming.headers);
+	});
+	const port = new Set([HEALTH_PATH, READY_PATH, JWKS_PATH]);
 	const agent = new Set(CARD_PATHS);
 	return mountApp(app, (path, scope) => (scope === "port" ? port : agent).has(path), options.report);
+}
+
+/** Clients may keep the keys for as long as a new one is announced before it signs (card/keys.ts). */
+function keysPage(keys: object): CardPage {
+	const body = JSON.stringify(keys);
+	const etag = `"${createHash("sha256").update(body).digest("base64url")}"`;
+	return { body, etag, lastModified: new Date(), cacheControl: "public, max-age=300" };
 }
 
 type Get = (c: Context<{ Bindings: SiteBindings }>) => Answer<Response>;

@@ -99,11 +99,6 @@ describe("a file", () => {
 		["agents no list", "agents: { url: http://a }", ["g.yaml:1:9: agents: must be a list"]],
 		["agent no mapping", "agents: [http://a]", ["g.yaml:1:10: agents[0]: must be a mapping"]],
 		[
-			"later: second agent",
-			"agents:\n  - { name: a, url: http://a }\n  - { name: b, url: http://b }",
-			["g.yaml:3:5: agents[1]: serving several agents is not in this build yet"],
-		],
-		[
 			"later: state",
 			"state: sqlite:x",
 			["g.yaml:1:8: state: durable state (sqlite:, postgres:) is not in this build yet"],
@@ -141,13 +136,8 @@ describe("flags and variables", () => {
 		[["--agent", "http://a", "--card", "b=/dev/null"], {}, ["--card: /dev/null: is not JSON"]],
 		[["--agent", "A=http://a"], {}, ["--agent: an agent's name is made of"]],
 		[["--public-url", "https://u:p@h"], {}, ["--public-url: must not hold credentials"]],
-		[
-			["--agent", "http://a", "--agent", "b=http://b"],
-			{},
-			["--agent: serving several agents is not in this build yet"],
-		],
+		[["--agent", "http://a", "--agent", "http://b"], {}, ['--agent: there are two agents named "default"']],
 		[["--admin", "127.0.0.1:9090"], {}, ["--admin: the admin listener is not in this build yet"]],
-		[["--signing-key", "k.pem"], {}, ["--signing-key: signed cards are not in this build yet"]],
 		[["--state", "sqlite:x"], {}, ["--state: durable state"]],
 		[["--state", "postgres://h/d"], {}, ["--state: durable state"]],
 		[["--state", "redis:x"], {}, ["--state: must be memory:, sqlite:PATH or postgres://..."]],

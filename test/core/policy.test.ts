@@ -51,7 +51,7 @@ const view: AgentView = {
 		query: {},
 	}),
 	redact: (text) => text.replaceAll("http://10.0.0.1:9", "https://gw"),
-	project: (card) => ({ ...card, name: "projected" }),
+	project: async (card) => ({ ...card, name: "projected" }),
 };
 
 const ok: Handler = async (c) => reply(fromValue(c.method.output, {}));

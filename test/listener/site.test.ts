@@ -12,7 +12,14 @@ const card = {
 };
 const reports: unknown[] = [];
 const site = (options: Partial<SiteOptions> = {}) =>
-	createSite({ card: () => card, notReady: () => [], report: (error) => reports.push(error), ...options });
+	createSite({
+		card: () => card,
+		jwks: () => keys,
+		notReady: () => [],
+		report: (error) => reports.push(error),
+		...options,
+	});
+const keys = { keys: [{ kty: "EC", kid: "k" }] };
 const PATH = "/.well-known/agent-card.json";
 
 /** request header → is it 304? */
