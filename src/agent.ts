@@ -207,7 +207,7 @@ export function createAgent(config: AgentConfig, general: Config, log: Log, chan
 		name: config.name,
 		isDefault: config.default === true,
 		get ready() {
-			return link !== undefined && found.state.ready;
+			return link !== undefined && cards !== undefined && found.state.ready;
 		},
 		get base() {
 			return base;

@@ -52,7 +52,6 @@ export function createAgents(config: Config, log: Log): Agents {
 	const rooted = config.agents.length === 1 ? config.agents[0]?.name : undefined;
 	let listening: Listening | undefined;
 	let signer: CardSigner | undefined;
-	const prefix = config.publicUrl === undefined ? "" : new URL(config.publicUrl).pathname.replace(/\/+$/, "");
 
 	function begin(name: string, agent: Agent): void {
 		if (!listening || !signer) return;
@@ -98,19 +97,18 @@ export function createAgents(config: Config, log: Log): Agents {
 			return true;
 		},
 		resolve(host, path) {
-			const below = strip(prefix, path);
 			const named = host === undefined ? undefined : ofHost(hosts, host);
-			if (named !== undefined) return { agent: named, path: below };
-			if (below.startsWith(TREE)) {
-				const end = below.indexOf("/", TREE.length);
-				const name = end < 0 ? below.slice(TREE.length) : below.slice(TREE.length, end);
-				if (agents.has(name)) return { agent: name, path: end < 0 ? "/" : below.slice(end) };
+			if (named !== undefined) return { agent: named, path: path };
+			if (path.startsWith(TREE)) {
+				const end = path.indexOf("/", TREE.length);
+				const name = end < 0 ? path.slice(TREE.length) : path.slice(TREE.length, end);
+				if (agents.has(name)) return { agent: name, path: end < 0 ? "/" : path.slice(end) };
 			}
-			const grpc = isGrpcPath(below);
+			const grpc = isGrpcPath(path);
 			if (rooted !== undefined && agents.has(rooted) && !(grpc && agents.size > 1))
-				return { agent: rooted, path: below };
+				return { agent: rooted, path: path };
 			// gRPC has no paths of its own: the tenant of the request tells (core: byTenant).
-			return grpc ? { agent: "", path: below } : undefined;
+			return grpc ? { agent: "", path: path } : undefined;
 		},
 		fallback() {
 			const chosen = [...agents.values()].find((a) => a.config.default) ?? agents.get(rooted ?? "");
@@ -147,13 +145,6 @@ function ofHost(hosts: ReadonlyMap<string, string>, host: string): string | unde
 	if (exact !== undefined) return exact;
 	const bare = name.replace(/:\d+$/, "");
 	return bare.includes(":") ? undefined : hosts.get(bare);
-}
-
-/** A proxy may leave the public path prefix on the request or take it off: both arrive at the same place. */
-function strip(prefix: string, path: string): string {
-	if (prefix === "" || !path.startsWith(prefix)) return path;
-	const rest = path.slice(prefix.length);
-	return rest === "" ? "/" : rest.startsWith("/") ? rest : path;
 }
 
 /**

@@ -1,4 +1,6 @@
 /** The composition root: listener, bindings, core and agents put together from one configuration. */
+import { agentsFromDirectory } from "./added.ts";
+import { type Admin, startAdmin } from "./admin.ts";
 import type { Agent } from "./agent.ts";
 import { type Agents, byTenant, createAgents } from "./agents.ts";
 import type { AttachOptions } from "./binding/binding.ts";
@@ -9,6 +11,8 @@ import { keyRing } from "./card/keys.ts";
 import { publicBase } from "./card/public-base.ts";
 import { cardSigner } from "./card/sign-serve.ts";
 import type { CardForm } from "./card/variants.ts";
+import { mirror } from "./catalogue/mirror.ts";
+import { cataloguePages } from "./catalogue/pages.ts";
 import type { Config } from "./config/config.ts";
 import type { Log } from "./config/log.ts";
 import { agentIds } from "./core/agent-ids.ts";
@@ -36,6 +40,8 @@ export interface Gateway {
 	readonly url: string;
 	/** What cards advertise: the base URL clients are told. */
 	readonly publicUrl: string;
+	/** Where the admin listener is; undefined = off. */
+	readonly adminUrl: string | undefined;
 	/** What has happened since the start. */
 	counters(): readonly Count[];
 	/** Drains, then stops. Resolves when nothing is left. */
@@ -46,8 +52,11 @@ export interface Gateway {
  * Starts serving. Resolves when the port is open, which may be before the agent is there: readiness
  * tells. Rejects when the port cannot be opened or the configuration cannot be used.
  */
-export async function startGateway(config: Config, { log }: { readonly log: Log }): Promise<Gateway> {
-	if (config.agents.length === 0) throw new TypeError("there is no agent to serve");
+export async function startGateway(
+	config: Config,
+	{ log, version = "unknown" }: { readonly log: Log; readonly version?: string },
+): Promise<Gateway> {
+	if (config.agents.length === 0 && config.agentsDir === undefined) throw new TypeError("there is no agent to serve");
 	const ring = keyRing({
 		files: config.signingKeys,
 		report: (error) => log.error("signing keys not read; those in use stay", { error }),
@@ -64,6 +73,8 @@ export async function startGateway(config: Config, { log }: { readonly log: Log 
 		for (const watcher of watchers) watcher();
 	};
 	agents.onChange(changed);
+	const catalogue = mirror(() => agents.list());
+	agents.onChange(catalogue.touch);
 
 	const report: AttachOptions["report"] = (thrown, context) => {
 		const error = A2AError.from(thrown);
@@ -103,7 +114,15 @@ export async function startGateway(config: Config, { log }: { readonly log: Log 
 		}),
 	);
 	const services = [...new Set(servedOn(bindingNamed("GRPC")).map((d) => d.service))];
-	const ready = () => !draining && agents.list().every((a) => a.ready);
+	const notReady = () => [
+		...(draining ? ["the gateway is stopping"] : []),
+		...agents
+			.list()
+			.filter((a) => !a.ready)
+			.map((a) => `agent ${a.name} is not available`),
+	];
+	const ready = () => notReady().length === 0;
+	let publicUrl = config.publicUrl ?? "";
 
 	/** Which form of the card a request is for (design/contract.md). */
 	const formOf = (path: string, version: string | string[] | undefined): CardForm => {
@@ -115,6 +134,7 @@ export async function startGateway(config: Config, { log }: { readonly log: Log 
 		host: config.listen.host,
 		port: config.listen.port,
 		...(config.tls && { tls: { cert: config.tls.cert.text, key: config.tls.key.text } }),
+		prefix: config.publicUrl === undefined ? "" : new URL(config.publicUrl).pathname.replace(/\/+$/, ""),
 		resolve: (host, path) => agents.resolve(host, path),
 		http: attachments.flatMap((a) => a.http ?? []),
 		grpc: [
@@ -140,13 +160,8 @@ export async function startGateway(config: Config, { log }: { readonly log: Log 
 				};
 			},
 			jwks: () => ring.jwks,
-			notReady: () => [
-				...(draining ? ["the gateway is stopping"] : []),
-				...agents
-					.list()
-					.filter((a) => !a.ready)
-					.map((a) => `agent ${a.name} is not available`),
-			],
+			notReady,
+			pages: cataloguePages({ catalogue, site: () => publicUrl }),
 			report,
 		}),
 		cors: config.cors,
@@ -155,27 +170,63 @@ export async function startGateway(config: Config, { log }: { readonly log: Log 
 
 	const listening = { host: listener.host, port: listener.port, tls: config.tls !== undefined };
 	const base = publicBase(config.publicUrl, listening);
-	const jku = `${base.href.replace(/\/$/, "")}${JWKS_PATH}`;
+	publicUrl = base.href.replace(/\/$/, "");
+	const jku = `${publicUrl}${JWKS_PATH}`;
 	agents.start(listening, cardSigner(ring, { jku }));
 	const unwatch = ring.watch(() => {
 		log.info("signing keys changed", { kid: ring.signing.kid });
 		agents.resign();
 	});
+	let admin: Admin | undefined;
+	try {
+		admin =
+			config.admin &&
+			(await startAdmin({
+				address: config.admin,
+				agents,
+				timeouts: config.timeouts,
+				notReady,
+				counters: () => counters.read(),
+				version,
+				protocols: dialects.filter((d) => d.served).map((d) => d.version),
+				log,
+				report,
+			}));
+	} catch (error) {
+		if (!config.adminGiven)
+			log.warn("no admin listener: its default address cannot be had; give another with --admin", { error });
+		else {
+			// Its address is taken: nothing may be left running.
+			unwatch();
+			await listener.close(0);
+			await agents.close();
+			throw error;
+		}
+	}
+	if (admin) log.info(`admin listener on ${admin.url}`);
+	const directory =
+		config.agentsDir === undefined
+			? undefined
+			: agentsFromDirectory({ dir: config.agentsDir, agents, timeouts: config.timeouts, log });
+	await directory?.ready;
 	// The first look for the agents decides whether calls can be served at once; an absent one is not waited for long.
 	await Promise.race([Promise.all(agents.list().map((a) => a.settled)), delay(PATIENCE)]);
 
 	let closed: Promise<void> | undefined;
 	return {
 		url: listener.url,
-		publicUrl: base.href.replace(/\/$/, ""),
+		publicUrl,
+		adminUrl: admin?.url,
 		counters: () => counters.read(),
 		close() {
 			closed ??= (async () => {
 				draining = true;
 				unwatch();
 				changed();
+				await directory?.close();
 				await listener.close(config.timeouts.drain);
 				await agents.close();
+				await admin?.close(0);
 			})();
 			return closed;
 		},

@@ -4,7 +4,7 @@ import { anonymous, type Call, type Header, isStream, type Origin } from "../cal
 import { A2AError, wouldLose } from "../call/error.ts";
 import { LOSS_HEADER, type Losses } from "../call/loss.ts";
 import type { Payload } from "../call/payload.ts";
-import type { AttachOptions, Target } from "./binding.ts";
+import type { AttachOptions, HttpResponse, Target } from "./binding.ts";
 
 /** A call under way. */
 export interface Session {
@@ -67,6 +67,17 @@ export function begin(incoming: Incoming, options: AttachOptions): Session {
 			return error;
 		},
 	};
+}
+
+/** Has the client gone? An HTTP/2 response does not say `destroyed`. */
+export function isGone(res: HttpResponse): boolean {
+	return "stream" in res ? res.stream.destroyed : res.destroyed;
+}
+
+/** An error's header fields for the client, what was lost on the way to the error among them. */
+export function errorHeader(error: A2AError, losses: Losses | undefined): Header {
+	if (!losses || losses.entries.length === 0) return error.header;
+	return { ...error.header, [LOSS_HEADER]: losses.header() ?? "" };
 }
 
 /** The reply's header fields for the client, the losses so far among them. In strict mode, losses are refused here. */

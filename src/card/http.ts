@@ -9,6 +9,16 @@ import type { Fields } from "./freshness.ts";
 
 const MAX_REDIRECTS = 3;
 
+/** Header fields of a request that are no secret: what is asked for, in which form, and by what. */
+const PUBLIC: ReadonlySet<string> = new Set([
+	"a2a-version",
+	"accept",
+	"accept-encoding",
+	"user-agent",
+	"if-none-match",
+	"if-modified-since",
+]);
+
 export interface Got {
 	/** Where the answer came from in the end, without credentials. */
 	readonly url: URL;
@@ -22,7 +32,7 @@ export interface GetOptions {
 	readonly dispatcher: Dispatcher;
 	/** Ends the attempt; its reason is thrown. */
 	readonly signal: AbortSignal;
-	/** Sent along, on every hop. */
+	/** Sent along, on every hop within the origin; another one gets those of `PUBLIC` alone. */
 	readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -77,20 +87,26 @@ function redirect(from: URL, location: string): URL {
 
 async function send(url: URL, first: URL, options: GetOptions): Promise<Dispatcher.ResponseData> {
 	// A password in the URL is for the host that the operator named, nobody else.
-	const secret = url.origin === first.origin && (first.username !== "" || first.password !== "");
+	const home = url.origin === first.origin;
+	const secret = home && (first.username !== "" || first.password !== "");
 	try {
 		const basic = secret && `${decodeURIComponent(first.username)}:${decodeURIComponent(first.password)}`;
 		return await request(`${url.origin}${url.pathname}${url.search}`, {
 			dispatcher: options.dispatcher,
 			signal: options.signal,
 			headers: {
-				...options.headers,
+				...(home ? options.headers : publicOf(options.headers)),
 				...(basic && { authorization: `Basic ${Buffer.from(basic).toString("base64")}` }),
 			},
 		});
 	} catch (error) {
 		throw failed(error, url, options.signal);
 	}
+}
+
+/** What may be told to a host that nobody named: caller-given fields may be credentials under any name. */
+function publicOf(headers: Readonly<Record<string, string>>): Record<string, string> {
+	return Object.fromEntries(Object.entries(headers).filter(([name]) => PUBLIC.has(name.toLowerCase())));
 }
 
 function failed(error: unknown, url: URL, signal: AbortSignal): CardError {

@@ -2,8 +2,8 @@
  * The agent's card as the gateway serves it (§4.4, §8.3, §8.6; rules G3, G4, G11, G14).
  *
  * Kept: every member the gateway does not answer for, unknown ones included. Replaced: the
- * interfaces. Dropped: signatures (they sign another card) and the top-level members of older
- * versions that name endpoints. Everywhere else the agent's own addresses are concealed (conceal.ts
+ * interfaces, and what the operator's policy says (policy.ts). Dropped: signatures (they sign another card) and the
+ * top-level members of older versions that name endpoints. Everywhere else the agent's own addresses are concealed (conceal.ts
  * says how), with one exception: an extension's `uri` is an identifier that clients send back byte for
  * byte and the agent compares (F4, F7), not an address to call.
  */
@@ -12,6 +12,7 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Binding } from "../binding/binding.ts";
 import { type ConcealOptions, concealer } from "./conceal.ts";
 import { isObject, list, member, snakeCase, text } from "./document.ts";
+import { applyPolicy, evidenceOf, type Policy, withEvidence } from "./policy.ts";
 
 export interface OfferOptions {
 	readonly bindings: readonly Pick<Binding, "name" | "publicUrl">[];
@@ -46,6 +47,19 @@ export function offers({ bindings, dialects, base, preferred, tenant }: OfferOpt
 export interface ProjectOptions extends Omit<ConcealOptions, "hosts"> {
 	/** What `supportedInterfaces` becomes. */
 	readonly offers: readonly JsonObject[];
+	/** What the operator says of the card. Default: nothing. */
+	readonly policy?: Policy | undefined;
+	/** The card as the agent wrote it, whose signatures are the evidence. Default: the one projected. */
+	readonly original?: JsonObject | undefined;
+	/** What the gateway serves whatever this card says of it. Default: what it says. */
+	readonly serves?: Serves | undefined;
+}
+
+/** Capabilities by their names in the card. */
+export interface Serves {
+	readonly streaming: boolean;
+	readonly pushNotifications: boolean;
+	readonly extendedAgentCard: boolean;
 }
 
 const DROPPED = ["signatures", "url", "preferredTransport", "additionalInterfaces", "protocolVersion"];
@@ -72,7 +86,26 @@ export function project(card: JsonObject, options: ProjectOptions): JsonObject {
 		name === "capabilities" ? capabilities(value, conceal) : rewrite(value, conceal),
 	]);
 	members.splice(before, 0, ["supportedInterfaces", [...options.offers]]);
-	return Object.fromEntries(members);
+	const told = options.serves ? truthful(Object.fromEntries(members), options.serves) : Object.fromEntries(members);
+	const { policy = {}, original = card } = options;
+	const hidden = policy.signatures === "evidence" ? concealer({ ...options, hosts: true }) : undefined;
+	const evidence = hidden && evidenceOf(original, (text) => hidden(text) !== text);
+	return withEvidence(applyPolicy(told, policy), evidence);
+}
+
+/** Capabilities as they are: an extended card may claim what the gateway refuses by the public one, a tolerated card what nobody could read. */
+function truthful(card: JsonObject, serves: Serves): JsonObject {
+	const said = member(card, "capabilities");
+	const facts: JsonObject = isObject(said) ? { ...said } : {};
+	let same = true;
+	for (const [name, fact] of Object.entries(serves)) {
+		const before = member(facts, name);
+		if (before === fact || (before === undefined && !fact)) continue;
+		delete facts[snakeCase(name)];
+		facts[name] = fact;
+		same = false;
+	}
+	return same ? card : { ...card, capabilities: facts };
 }
 
 /** The endpoints a card names, in either shape, as written. */
@@ -130,7 +163,10 @@ export interface Serialised {
 
 /** `changed`: epoch milliseconds of the last change. */
 export function serialise(card: JsonObject, changed: number): Serialised {
-	const body = Buffer.from(JSON.stringify(card));
+	const text = JSON.stringify(card);
+	// Not from node's pool: a body that lives long would keep its whole slab.
+	const body = Buffer.allocUnsafeSlow(Buffer.byteLength(text));
+	body.write(text);
 	const etag = `"${createHash("sha256").update(body).digest("base64url")}"`;
 	return { body, etag, lastModified: new Date(changed).toUTCString() };
 }

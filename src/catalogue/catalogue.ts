@@ -16,7 +16,7 @@ export interface Listed {
 }
 
 export interface Page {
-	/** By name. */
+	/** By name. Fewer than asked for where their cards are very large. */
 	readonly agents: readonly Listed[];
 	/** Undefined on the last page. */
 	readonly nextPageToken: string | undefined;
@@ -44,7 +44,12 @@ interface Entry extends Listed {
 	readonly facts: Facts;
 	/** Of card and URL. */
 	readonly digest: string;
+	/** Characters of the card's JSON. */
+	readonly size: number;
 }
+
+/** A page ends before it is longer than this, characters: a hundred cards may be a mebibyte each. */
+const MOST = 4 * 2 ** 20;
 
 /**
  * A plain scan over facts that were taken out beforehand: for 1,000 agents it takes a fraction of a
@@ -62,12 +67,11 @@ export function createCatalogue(): Catalogue {
 
 	return {
 		put(name, card, url, changed) {
-			const digest = createHash("sha256")
-				.update(`${url}\n${JSON.stringify(card)}`)
-				.digest("base64url");
+			const text = JSON.stringify(card);
+			const digest = createHash("sha256").update(`${url}\n${text}`).digest("base64url");
 			const old = entries.get(name);
 			if (old?.digest === digest) return;
-			entries.set(name, { name, card, url, changed, digest, facts: factsOf(card) });
+			entries.set(name, { name, card, url, changed, digest, size: text.length, facts: factsOf(card) });
 			sorted = undefined;
 		},
 		remove(name) {
@@ -77,13 +81,15 @@ export function createCatalogue(): Catalogue {
 			const matches = matcher(query);
 			const page: Entry[] = [];
 			let totalSize = 0;
+			let size = 0;
 			let more = false;
 			for (const entry of inOrder()) {
 				if (!matches(entry.facts) || !visible(entry.name)) continue;
 				totalSize += 1;
 				if (compare(entry.name, query.after) <= 0) continue;
-				if (page.length < query.pageSize) page.push(entry);
-				else more = true;
+				size += entry.size;
+				more ||= page.length === query.pageSize || (size > MOST && page.length > 0);
+				if (!more) page.push(entry);
 			}
 			const last = page.at(-1);
 			const nextPageToken = more && last ? writeToken(last.name, query) : undefined;

@@ -12,6 +12,7 @@ import {
 import type { Demo } from "../demo/index.ts";
 import type { Command, Exit } from "./command.ts";
 import { explain, out, warn } from "./output.ts";
+import { version } from "./version.ts";
 
 export const serve: Command = {
 	help: () =>
@@ -41,7 +42,10 @@ export const serve: Command = {
 		// From here on a signal is an orderly end, even before the gateway is up.
 		const stopped = signals(log);
 		// Loaded when the configuration is good: a mistake in it is told at once.
-		const demo = config.agents.length === 0 ? await (await import("../demo/index.ts")).startDemo() : undefined;
+		const demo =
+			config.agents.length === 0 && config.agentsDir === undefined
+				? await (await import("../demo/index.ts")).startDemo()
+				: undefined;
 		try {
 			return await run(demo ? withDemo(config, demo) : config, demo !== undefined, log, stopped);
 		} finally {
@@ -55,7 +59,7 @@ function withDemo(config: Config, demo: Demo): Config {
 }
 
 async function run(config: Config, demo: boolean, log: Log, stopped: Promise<string>): Promise<Exit> {
-	const start = async () => (await import("../gateway.ts")).startGateway(config, { log });
+	const start = async () => (await import("../gateway.ts")).startGateway(config, { log, version: version() });
 	// It may wait a while for its agents; who wants it to stop need not.
 	const gateway = await Promise.race([start(), stopped]);
 	if (typeof gateway === "string") {

@@ -1,4 +1,5 @@
 /** The gateway's configuration as everything else sees it: complete, checked, frozen. */
+import type { Policy } from "../card/policy.ts";
 import type { Address, TextFile } from "./kind.ts";
 import type { Level, LogFormat } from "./log.ts";
 
@@ -10,8 +11,12 @@ export interface Config {
 	readonly agents: readonly AgentConfig[];
 	/** The one port. Default: 127.0.0.1:8080. */
 	readonly listen: Address;
-	/** The admin listener; undefined = off. Default: off. */
+	/** Directory whose card files are agents, `NAME.json` each; undefined = none. Default: none. */
+	readonly agentsDir: string | undefined;
+	/** The admin listener; undefined = off. Default: 127.0.0.1:9090. */
 	readonly admin: Address | undefined;
+	/** Was it asked for? Then its address must be had; the default may be taken already. */
+	readonly adminGiven: boolean;
 	/** Base URL that cards advertise, path prefix included. Default: undefined, derived from the listener. */
 	readonly publicUrl: string | undefined;
 	/** Files of private keys that sign cards: the first signs, all are published. Default: none, an ephemeral key. */
@@ -92,6 +97,8 @@ export interface AgentConfig {
 		/** Hosts, origins or URLs that a signature's jku may point at. */
 		readonly jku: readonly string[];
 	};
+	/** What the operator says of the card. Default: undefined, all as the agent says it, its signatures dropped. */
+	readonly project?: Policy;
 	/** The agent's own, else the general `timeouts`. */
 	readonly timeouts: AgentTimeouts;
 }

@@ -54,7 +54,7 @@ export function markdown(): string {
 }
 
 /** Flags whose every value but the default ends with exit code 2 in this build. */
-const LATER = new Set(["admin", "signing-key", "webhook-allow"]);
+const LATER = new Set(["webhook-allow"]);
 
 /** JSON Schema (2020-12) of the configuration file. */
 export function jsonSchema(): object {
@@ -94,7 +94,9 @@ function properties(options: readonly Option[]): Record<string, unknown> {
 	for (const option of options) {
 		if (option.key === undefined) continue;
 		const [head = "", name] = option.key.split(".");
-		const value = { anyOf: [option.kind.schema, { $ref: "#/$defs/reference" }] };
+		const value = option.kind.tree
+			? option.kind.schema
+			: { anyOf: [option.kind.schema, { $ref: "#/$defs/reference" }] };
 		const described = {
 			description: `${option.doc} Default: ${option.shown}.`,
 			...(option.many ? { type: "array", items: value } : value),

@@ -1,5 +1,6 @@
 /** The configuration file: YAML read into raw values that know their line, references to secrets replaced. */
 import { dirname, resolve } from "node:path";
+import type { JsonValue } from "@bufbuild/protobuf";
 import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, type Pair, parseDocument, type YAMLMap } from "yaml";
 import { readText } from "./kind.ts";
 import { agentTable, type Option, table } from "./options.ts";
@@ -13,6 +14,8 @@ export interface Raw {
 	readonly field: string;
 	/** Directory for relative paths. */
 	readonly base: string;
+	/** Places inside the value, where it is a mapping or a list. */
+	inside?(at: readonly (string | number)[]): { readonly where: string; readonly field: string };
 }
 
 export type RawValues = ReadonlyMap<Option, readonly Raw[]>;
@@ -73,9 +76,57 @@ export function readFile(name: string, text: string, env: NodeJS.ProcessEnv): Ra
 		}
 	};
 
+	/** A mapping or a list as JSON, references replaced; undefined after telling the problem. */
+	const plain = (node: Node | undefined, field: string, option: Option): JsonValue | undefined => {
+		if (isSeq(node)) {
+			const items = node.items.map((item, i) => plain(follow(item), `${field}[${i}]`, option));
+			return items.every((item) => item !== undefined) ? items : undefined;
+		}
+		if (isMap(node)) {
+			const members = (node.items as Pair<Node, Node | null>[]).map((pair) => {
+				const name = isScalar(pair.key) ? String(pair.key.value) : "";
+				return [name, plain(follow(pair.value) ?? pair.key, `${field}.${name}`, option)] as const;
+			});
+			if (!members.every((pair): pair is readonly [string, JsonValue] => pair[1] !== undefined)) return undefined;
+			return Object.fromEntries(members);
+		}
+		if (isScalar(node) && (typeof node.value === "number" || typeof node.value === "boolean")) return node.value;
+		return scalar(node, field, option)?.text;
+	};
+
+	/** Where a place inside a mapping or a list is: a member's name, a list's item. */
+	const placeIn = (root: Node, field: string, path: readonly (string | number)[]) => {
+		let node: Node | undefined = root;
+		let place: Node = root;
+		let name = field;
+		for (const step of path) {
+			if (isMap(node)) {
+				const pair = (node.items as Pair<Node, Node | null>[]).find(
+					({ key }) => isScalar(key) && String(key.value) === step,
+				);
+				if (!pair) break;
+				place = pair.key;
+				node = follow(pair.value);
+				name += `.${step}`;
+			} else if (isSeq(node) && typeof step === "number") {
+				node = follow(node.items[step]);
+				if (!node) break;
+				place = node;
+				name += `[${step}]`;
+			} else break;
+		}
+		return { where: at(place.range?.[0]), field: name };
+	};
+
 	const leaf = (option: Option, key: Node, value: Node | undefined, field: string): Raw[] => {
 		if (value === undefined) wrong(key, field, "has no value");
-		else if (!option.many) {
+		else if (option.kind.tree) {
+			const json = plain(value, field, option);
+			if (json === undefined) return [];
+			const where = at(value.range?.[0]);
+			const inside = (path: readonly (string | number)[]) => placeIn(value, field, path);
+			return [{ text: JSON.stringify(json), where, field, base, inside }];
+		} else if (!option.many) {
 			const raw = scalar(value, field, option);
 			if (raw) return [raw];
 		} else if (!isSeq(value)) wrong(value, field, "must be a list");

@@ -28,6 +28,21 @@ export class ValueError extends Error {
 	override readonly name = "ValueError";
 }
 
+/** Mistakes inside a value that is a mapping or a list, each with its place there. */
+export class TreeError extends ValueError {
+	readonly mistakes: readonly TreeMistake[];
+	constructor(mistakes: readonly TreeMistake[]) {
+		super(mistakes.map(({ message }) => message).join("; "));
+		this.mistakes = mistakes;
+	}
+}
+
+export interface TreeMistake {
+	/** Member names and list positions. */
+	readonly at: readonly (string | number)[];
+	readonly message: string;
+}
+
 /** The candidate nearest to what was written, if it is near enough to be a slip. */
 export function nearest(written: string, candidates: readonly string[]): string | undefined {
 	let best: string | undefined;

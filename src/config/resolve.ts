@@ -1,10 +1,12 @@
 /** From what was written in three places to one frozen Config: flag before environment before file before default. */
+
+import { contradictions, type Policy } from "../card/policy.ts";
 import { type Args, type FlagSpec, readArgs } from "./args.ts";
 import type { AgentConfig, AgentTimeouts, Config } from "./config.ts";
 import { type Raw, type RawFile, type RawValues, readFile } from "./file.ts";
 import { readText } from "./kind.ts";
 import { agentOptions, envName, type Many, type One, type Option, options, table } from "./options.ts";
-import { ConfigError, type Problem, suggestion, ValueError } from "./problem.ts";
+import { ConfigError, type Problem, suggestion, TreeError, ValueError } from "./problem.ts";
 
 /** The flags of `serve`. */
 export const serveFlags: readonly FlagSpec[] = [
@@ -68,7 +70,9 @@ function reader(find: (option: Option) => readonly Raw[] | undefined, tell: Tell
 			return value;
 		} catch (error) {
 			if (!(error instanceof ValueError)) throw error;
-			tell(raw, error.message);
+			if (error instanceof TreeError)
+				for (const { at, message } of error.mistakes) tell(raw.inside?.(at) ?? raw, message);
+			else tell(raw, error.message);
 			return undefined;
 		}
 	};
@@ -127,7 +131,9 @@ export function resolveConfig(sources: Sources, file: RawFile | undefined): Conf
 	const config: Config = {
 		agents: agents(from, file, timeouts, tell),
 		listen: from.one(options.listen),
+		agentsDir: from.one(options.agentsDir),
 		admin: from.one(options.admin),
+		adminGiven: from.raw(options.admin) !== undefined,
 		publicUrl: from.one(options.publicUrl),
 		signingKeys: values(options.signingKeys),
 		state: from.one(options.state),
@@ -208,7 +214,9 @@ export function makeAgent(name: string, url: string | undefined, timeouts: Agent
 
 function fileAgent(values: RawValues, timeouts: AgentTimeouts, tell: Tell): AgentConfig {
 	const from = reader((option) => values.get(option), tell);
+	const project = policy(from, tell);
 	return {
+		...(project && { project }),
 		name: from.one(agentOptions.name),
 		url: from.one(agentOptions.url),
 		card: from.one(agentOptions.card),
@@ -227,6 +235,40 @@ function fileAgent(values: RawValues, timeouts: AgentTimeouts, tell: Tell): Agen
 			streamIdle: from.one(agentOptions.streamIdle) ?? timeouts.streamIdle,
 		},
 	};
+}
+
+/** Undefined where the file says nothing of the card. */
+function policy(from: Reader, tell: Tell): Policy | undefined {
+	const list = (option: Many<string>) => {
+		const values = from.many(option).map(({ value }) => value);
+		return from.raw(option) ? values : undefined;
+	};
+	const found: Policy = {
+		name: from.one(agentOptions.projectName),
+		description: from.one(agentOptions.projectDescription),
+		provider: from.one(agentOptions.projectProvider),
+		iconUrl: from.one(agentOptions.projectIconUrl),
+		documentationUrl: from.one(agentOptions.projectDocumentationUrl),
+		skills: from.one(agentOptions.projectSkills),
+		removeSkills: list(agentOptions.projectRemoveSkills),
+		securitySchemes: from.one(agentOptions.projectSecuritySchemes),
+		securityRequirements: from.one(agentOptions.projectSecurityRequirements),
+		defaultInputModes: list(agentOptions.projectInputModes),
+		defaultOutputModes: list(agentOptions.projectOutputModes),
+		signatures: from.one(agentOptions.projectSignatures),
+	};
+	const blamed = {
+		securitySchemes: from.raw(agentOptions.projectSecuritySchemes),
+		securityRequirements: from.raw(agentOptions.projectSecurityRequirements),
+	};
+	for (const { member, at, message, known } of contradictions(found)) {
+		const raw = blamed[member];
+		// One that could not be read was told already.
+		const broken = member === "securitySchemes" && blamed.securityRequirements !== undefined;
+		if (raw && !broken) tell(raw.inside?.(at) ?? raw, message + (known ? suggestion(String(at.at(-1)), known) : ""));
+	}
+	const { signatures, ...members } = found;
+	return signatures === "evidence" || Object.values(members).some((value) => value !== undefined) ? found : undefined;
 }
 
 /** The configuration with other agents: how `serve` puts the demo agent in. */

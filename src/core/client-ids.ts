@@ -175,7 +175,10 @@ export function clientIds(
 					),
 				];
 			}
-			return "taskId" in value && id !== "" ? [fromValue(payload.type, { ...value, taskId: id })] : [payload];
+			if (!("taskId" in value) || id === "") return [payload];
+			// A configuration that goes by its task's id goes by the client's name for it.
+			const named = value["id"] === value["taskId"] ? { taskId: id, id } : { taskId: id };
+			return [fromValue(payload.type, { ...value, ...named })];
 		};
 	}
 

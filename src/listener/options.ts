@@ -79,6 +79,8 @@ export interface ListenerOptions {
 	 * because gRPC routes by tenant.
 	 */
 	readonly resolve: (host: string | undefined, path: string) => Mount | undefined;
+	/** Path prefix of the public URL, "/a/b": taken off where a proxy leaves it on. Default: none. */
+	readonly prefix?: string;
 	/** Tried in order. */
 	readonly http: readonly HttpHandler[];
 	/** Tried in order. */

@@ -18,7 +18,7 @@ export interface Router {
 }
 
 export function createRouter(options: ListenerOptions, limits: Limits): Router {
-	const { resolve, site, report } = options;
+	const { resolve, site, report, prefix = "" } = options;
 	const idOf = requestIds();
 	const cors = compileCors(options.cors ?? []);
 	const notFound = options.notFound ?? ((req, res) => refuse(req, res, 404));
@@ -32,6 +32,13 @@ export function createRouter(options: ListenerOptions, limits: Limits): Router {
 		} catch (error) {
 			failed(error, req, res, id);
 		}
+	}
+
+	/** The path without the public prefix: a proxy in front may have left it on or taken it off. */
+	function below(path: string): string {
+		if (prefix === "" || !path.startsWith(prefix)) return path;
+		const rest = path.slice(prefix.length);
+		return rest === "" ? "/" : rest.startsWith("/") ? rest : path;
 	}
 
 	function failed(error: unknown, req: HttpRequest, res: HttpResponse, id: string): void {
@@ -65,11 +72,12 @@ export function createRouter(options: ListenerOptions, limits: Limits): Router {
 		if (headers.host === undefined && req.httpVersion === "1.1") {
 			return { code: 400, text: "The Host header is missing" };
 		}
-		const mount = resolve(authority, raw.path);
-		const target: Target = { agent: mount?.agent ?? "", path: mount?.path ?? raw.path, query: raw.query, id };
+		const path = below(raw.path);
+		const mount = resolve(authority, path);
+		const target: Target = { agent: mount?.agent ?? "", path: mount?.path ?? path, query: raw.query, id };
 
-		if (site?.has(raw.path, "port")) {
-			site.serve(req, res, { agent: "", path: raw.path, query: raw.query, id });
+		if (site?.has(path, "port")) {
+			site.serve(req, res, { agent: "", path, query: raw.query, id });
 			return undefined;
 		}
 		if (mount && site?.has(mount.path, "agent")) {
@@ -117,8 +125,9 @@ export function createRouter(options: ListenerOptions, limits: Limits): Router {
 		}
 		const raw = splitTarget(url);
 		if (!raw) return ["INVALID_ARGUMENT", "Malformed request target"];
-		const mount = resolve(authorityOf(headers), raw.path);
-		const target: Target = { agent: mount?.agent ?? "", path: mount?.path ?? raw.path, query: raw.query, id };
+		const path = below(raw.path);
+		const mount = resolve(authorityOf(headers), path);
+		const target: Target = { agent: mount?.agent ?? "", path: mount?.path ?? path, query: raw.query, id };
 		for (const handler of options.grpc) {
 			const taken: unknown = handler(stream, headers, target);
 			if (taken === false) continue;

@@ -44,6 +44,8 @@ export interface SiteOptions {
 	/** The public signing keys. A new object for every change. */
 	readonly jwks: () => object;
 	readonly notReady: () => Answer<readonly string[]>;
+	/** Further pages of the port, by path. */
+	readonly pages?: ReadonlyMap<string, Get>;
 	readonly report: Report;
 }
 
@@ -124,7 +126,9 @@ export function createSite(options: SiteOptions): Site {
 		if (keys?.of !== current) keys = { of: current, page: keysPage(current) };
 		return cardPage(keys.page, c.env.incoming.headers);
 	});
-	const port = new Set([HEALTH_PATH, READY_PATH, JWKS_PATH]);
+	const pages = options.pages ?? new Map<string, Get>();
+	for (const [path, get] of pages) page(app, path, get);
+	const port = new Set([HEALTH_PATH, READY_PATH, JWKS_PATH, ...pages.keys()]);
 	const agent = new Set(CARD_PATHS);
 	return mountApp(app, (path, scope) => (scope === "port" ? port : agent).has(path), options.report);
 }
@@ -136,7 +140,7 @@ function keysPage(keys: object): CardPage {
 	return { body, etag, lastModified: new Date(), cacheControl: "public, max-age=300" };
 }
 
-type Get = (c: Context<{ Bindings: SiteBindings }>) => Answer<Response>;
+export type Get = (c: Context<{ Bindings: SiteBindings }>) => Answer<Response>;
 
 const ALLOW = "GET, HEAD, OPTIONS";
 

@@ -172,6 +172,23 @@ describe("misbehaving servers", () => {
 		expect(local.requests[0]?.headers["authorization"]).toBeDefined();
 		expect(target.requests[0]?.headers["authorization"]).toBeUndefined();
 	});
+
+	it("tells another host nothing that the caller gave, and its own all of it", async () => {
+		await using target = await serve({ "/moved.json": json(cardV1) });
+		await using local = await serve({
+			[CARD]: (_q, s) => s.writeHead(302, { location: "/next.json" }).end(),
+			"/next.json": (_q, s) => s.writeHead(307, { location: `${target.url}/moved.json` }).end(),
+		});
+		const headers = { Authorization: "Bearer secret", "x-api-key": "secret", cookie: "secret=1", accept: "text/x" };
+		await fetchCard(new URL(local.url), { dispatcher, headers });
+		for (const request of local.requests.slice(0, 2)) {
+			expect(request.headers).toMatchObject({ authorization: "Bearer secret", "x-api-key": "secret" });
+		}
+		expect(local.requests.length).toBe(2);
+		expect(target.requests.length).toBe(1);
+		expect(JSON.stringify(target.requests[0]?.headers)).not.toContain("secret");
+		expect(target.requests[0]?.headers).toMatchObject({ "a2a-version": "1.0", "user-agent": "a2a-gateway" });
+	});
 });
 
 describe("TLS", () => {

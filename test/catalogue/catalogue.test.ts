@@ -140,6 +140,23 @@ test("a page token belongs to its search", () => {
 	expect(() => readQuery(`pageToken=${nextPageToken}&q=weather`)).toThrow(/pageToken/);
 });
 
+test("a page of very large cards is shorter than asked for, and nothing is left out", () => {
+	const names = ["a", "b", "c", "d", "e", "f", "g"];
+	const sizes = [1, 3, 1, 1, 5, 5, 0];
+	const catalogue = filled(
+		Object.fromEntries(names.map((name, i) => [name, { name, description: "x".repeat((sizes[i] ?? 0) * 1_000_000) }])),
+	);
+	const pages: string[] = [];
+	let token: string | undefined = "";
+	while (token !== undefined) {
+		const page = catalogue.search(readQuery(`pageToken=${token}`));
+		expect(page.totalSize).toBe(7);
+		pages.push(page.agents.map((a) => a.name).join(""));
+		token = page.nextPageToken;
+	}
+	expect(pages).toEqual(["ab", "cd", "e", "f", "g"]);
+});
+
 test("only what is visible is shown or counted", () => {
 	const catalogue = filled({ a: plain, b: plain, c: plain });
 	expect(catalogue.search(readQuery(""), only("b"))).toMatchObject({ agents: [{ name: "b" }], totalSize: 1 });

@@ -137,7 +137,6 @@ describe("flags and variables", () => {
 		[["--agent", "A=http://a"], {}, ["--agent: an agent's name is made of"]],
 		[["--public-url", "https://u:p@h"], {}, ["--public-url: must not hold credentials"]],
 		[["--agent", "http://a", "--agent", "http://b"], {}, ['--agent: there are two agents named "default"']],
-		[["--admin", "127.0.0.1:9090"], {}, ["--admin: the admin listener is not in this build yet"]],
 		[["--state", "sqlite:x"], {}, ["--state: durable state"]],
 		[["--state", "postgres://h/d"], {}, ["--state: durable state"]],
 		[["--state", "redis:x"], {}, ["--state: must be memory:, sqlite:PATH or postgres://..."]],

@@ -107,6 +107,7 @@ describe("each option", () => {
 		const rest = [
 			options.card,
 			options.admin,
+			options.agentsDir,
 			options.signingKeys,
 			options.state,
 			options.tlsCert,
@@ -157,7 +158,9 @@ test("defaults are the documented ones, frozen all through", () => {
 	expect(config).toEqual({
 		agents: [],
 		listen: { host: "127.0.0.1", port: 8080 },
-		admin: undefined,
+		admin: { host: "127.0.0.1", port: 9090 },
+		adminGiven: false,
+		agentsDir: undefined,
 		publicUrl: undefined,
 		signingKeys: [],
 		state: "memory:",

@@ -62,6 +62,9 @@ describe("the gateway", () => {
 		).toEqual(["agents.example:443", "https://agents.example/team/one", "https://agents.example/team/one"]);
 		for (const base of [url, `${url}/team/one`, `${url}/team/one/`]) expect((await post(base)).status).toBe(200);
 		expect((await fetch(`${url}/team/one/.well-known/agent-card.json`)).status).toBe(200);
+		for (const page of ["/.well-known/jwks.json", "/healthz", "/agents"]) {
+			expect((await fetch(`${url}/team/one${page}`)).status, page).toBe(200);
+		}
 		expect((await fetch(`${url}/team/oneself`)).status).toBe(404);
 	});
 

@@ -1,5 +1,9 @@
 /** One gRPC answer on an HTTP/2 stream: initial metadata, messages, trailers (grpc.io PROTOCOL-HTTP2, "Responses"). */
 import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from "node:http2";
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { anyIs, anyPack, anyUnpack } from "@bufbuild/protobuf/wkt";
+import { ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
+import { StatusSchema } from "../../../gen/google/rpc/status_pb.ts";
 import type { Header } from "../../call/call.ts";
 import { Status } from "../../call/error.ts";
 import type { GrpcStatus } from "../../dialect/dialect.ts";
@@ -14,7 +18,7 @@ const LARGE = 64 * 1024;
 const FLUSH = 16 * 1024;
 /** Below this, gzip costs more than it saves. */
 const WORTH_GZIP = 1024;
-/** Clients allow 8 to 64 KiB of trailers: text beyond these is cut, details beyond are left out. */
+/** Clients allow 8 to 64 KiB of trailers: text beyond these is cut, of details beyond only the ErrorInfo is kept. */
 const MAX_MESSAGE = 2048;
 const MAX_DETAILS = 12 * 1024;
 
@@ -163,10 +167,26 @@ export class Answer {
 function writeStatus(status: GrpcStatus, into: Record<string, string>): void {
 	into["grpc-status"] = String(status.code);
 	if (status.message) into["grpc-message"] = writeMessage(status.message.slice(0, MAX_MESSAGE));
-	if (status.details && status.details.length <= MAX_DETAILS) {
-		into["grpc-status-details-bin"] = writeBinary(status.details);
-	}
+	const details = status.details && fitting(status.details);
+	if (details) into["grpc-status-details-bin"] = writeBinary(details);
 	if (status.code === Status.UNIMPLEMENTED) into["grpc-accept-encoding"] = ENCODINGS;
+}
+
+/** Details that fit into trailers: all of them, or what says which error it is, as much of that as there is room for. */
+function fitting(details: Uint8Array): Uint8Array | undefined {
+	if (details.length <= MAX_DETAILS) return details;
+	const status = fromBinary(StatusSchema, details);
+	const info = status.details.find((any) => anyIs(any, ErrorInfoSchema));
+	const { code } = status;
+	const message = status.message.slice(0, MAX_MESSAGE);
+	const whole = toBinary(StatusSchema, create(StatusSchema, { code, message, details: info ? [info] : [] }));
+	if (!info || whole.length <= MAX_DETAILS) return whole;
+	const unpacked = anyUnpack(info, ErrorInfoSchema);
+	if (!unpacked) return undefined;
+	const { reason, domain } = unpacked;
+	const least = anyPack(ErrorInfoSchema, create(ErrorInfoSchema, { reason, domain }));
+	const bytes = toBinary(StatusSchema, create(StatusSchema, { code, message, details: [least] }));
+	return bytes.length <= MAX_DETAILS ? bytes : undefined;
 }
 
 const flush = Answer.flush;

@@ -84,6 +84,25 @@ export function readOne(
 	});
 }
 
+/** The same of a body that is there already: what its one frame holds. `encoding` is the peer's name for its compression. */
+export async function oneOf(
+	body: Buffer,
+	encoding: string | readonly string[] | undefined,
+	max: number,
+): Promise<Buffer> {
+	try {
+		const reader = new FrameReader(max);
+		reader.push(body);
+		const frame = reader.next();
+		if (!frame && !reader.partial) throw cardinality("no message");
+		if (frame && reader.next()) throw cardinality("more than one message");
+		if (!frame || reader.partial) throw new FrameError("truncated", "The message is truncated");
+		return await inflate(frame, single(encoding), max);
+	} catch (error) {
+		throw badFrame(error);
+	}
+}
+
 /** The messages of a bidirectional request, one by one. Throws as readOne does. */
 export async function* readEach(
 	stream: ServerHttp2Stream,

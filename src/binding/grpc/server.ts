@@ -10,7 +10,7 @@ import { forEach, iterate, open, single } from "../../call/stream.ts";
 import type { Dialect } from "../../dialect/dialect.ts";
 import { readMetadata } from "../../wire/grpc-metadata.ts";
 import type { AttachOptions, StreamHandler, Target } from "../binding.ts";
-import { begin, replyHeader } from "../serve.ts";
+import { begin, errorHeader, replyHeader } from "../serve.ts";
 import { Answer, ok } from "./answer.ts";
 import { readOne, refused, timeoutOf, wantsGzip } from "./request.ts";
 
@@ -62,8 +62,8 @@ export function serveGrpc(handler: Handler, dialects: readonly Dialect[], option
 }
 
 /** Ends an answer with an error in the dialect's form. */
-function finish(answer: Answer, dialect: Dialect, error: A2AError): void {
-	answer.finish(dialect.errors.grpc.write(error), error.header);
+function finish(answer: Answer, dialect: Dialect, error: A2AError, losses?: Losses): void {
+	answer.finish(dialect.errors.grpc.write(error), errorHeader(error, losses));
 }
 
 async function serve(
@@ -100,7 +100,7 @@ async function serve(
 	const { signal } = session.call;
 	// The deadline is kept even where a handler does not listen to its signal.
 	const late = () => {
-		if (!answer.over) finish(answer, dialect, session.fail(signal.reason));
+		if (!answer.over) finish(answer, dialect, session.fail(signal.reason), losses);
 	};
 	const gone = () => {
 		if (!answer.over) {
@@ -117,7 +117,7 @@ async function serve(
 		else if (isStream(method)) await sendStream(reply, route, answer, losses);
 		else await sendOne(reply, route, answer, losses);
 	} catch (thrown) {
-		if (!answer.over) finish(answer, dialect, session.fail(thrown));
+		if (!answer.over) finish(answer, dialect, session.fail(thrown), losses);
 	} finally {
 		signal.removeEventListener("abort", late);
 		session.finish();

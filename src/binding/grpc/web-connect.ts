@@ -1,12 +1,10 @@
 /** What connect-node does for gRPC-Web and Connect: the protocols. Loaded with the first such request (docs/performance.md). */
 import {
 	type DescMessage,
-	type DescMethod,
 	type DescMethodServerStreaming,
 	type DescMethodUnary,
 	fromBinary,
 	type Message,
-	toBinary,
 } from "@bufbuild/protobuf";
 import {
 	ConnectError,
@@ -25,14 +23,24 @@ import { StatusSchema } from "../../../gen/google/rpc/status_pb.ts";
 import { type Handler, type Header, isStream, type Reply } from "../../call/call.ts";
 import { A2AError } from "../../call/error.ts";
 import { Losses } from "../../call/loss.ts";
+import type { Payload } from "../../call/payload.ts";
 import { open, single } from "../../call/stream.ts";
 import type { Dialect } from "../../dialect/dialect.ts";
+import { discard, hasBody } from "../../wire/body.ts";
 import type { AttachOptions, HttpRequest, HttpResponse, Target } from "../binding.ts";
-import { begin, replyHeader, type Session } from "../serve.ts";
+import { begin, errorHeader, isGone, replyHeader, type Session } from "../serve.ts";
 import { cancel, lower, none, type Route } from "./server.ts";
+import { emptyLike, readWeb } from "./web-request.ts";
+
+/** A request on its way through connect, which sees an empty message in place of the one it holds. */
+interface Received {
+	readonly target: Target;
+	readonly losses: Losses;
+	request?: Payload;
+}
 
 const nowhere: Target = { agent: "", path: "", query: "", id: "" };
-const targetKey = createContextKey<Target>(nowhere);
+const receivedKey = createContextKey<Received>({ target: nowhere, losses: new Losses() });
 
 /** Answers requests on one route. */
 export type Serve = (req: HttpRequest, res: HttpResponse, target: Target) => Promise<void>;
@@ -42,38 +50,57 @@ export function serveRoute(route: Route, handler: Handler, options: AttachOption
 	const universal = universalHandler(route, handler, options);
 	return async (req, res, target) => {
 		if (!universal) throw new Error(`no handler for ${target.path}`);
-		const values = createContextValues().set(targetKey, target);
-		const answer = await universal(universalRequestFromNodeRequest(req, res, undefined, values));
-		if (!res.destroyed && !res.headersSent) await universalResponseToNodeResponse(answer, res);
+		const received: Received = { target, losses: new Losses() };
+		const values = createContextValues().set(receivedKey, received);
+		const request = universalRequestFromNodeRequest(req, res, undefined, values);
+		// It is not the length of what connect is going to read.
+		request.header.delete("content-length");
+		let asked = false;
+		const body = async function* () {
+			asked = true;
+			received.request = await read(route, req, received, options);
+			yield emptyLike(req);
+		};
+		const answer = await universal({ ...request, body: body() });
+		// Refused for its header alone: nobody has read the rest.
+		if (!asked && hasBody(req)) discard(req, options.maxMessage);
+		if (!isGone(res) && !res.headersSent) await universalResponseToNodeResponse(answer, res);
 	};
+}
+
+/** Reads the message for connect, whose body this is: what is wrong with it is thrown in connect's own terms. */
+async function read(route: Route, req: HttpRequest, received: Received, options: AttachOptions): Promise<Payload> {
+	try {
+		return await readWeb(req, route, received.losses, options);
+	} catch (thrown) {
+		const error = A2AError.from(thrown);
+		if (error.reason === "INTERNAL_ERROR") options.report(error, { id: received.target.id, method: route.method.name });
+		throw connectError(route.dialect, error);
+	}
 }
 
 /** connect's handler for one route, whichever of the protocols a request speaks. */
 function universalHandler(route: Route, handler: Handler, options: AttachOptions): UniversalHandler | undefined {
 	const router = createConnectRouter({
 		grpc: false,
-		readMaxBytes: options.maxMessage,
 		acceptCompression: [compressionGzip],
 	});
 	const { own } = route;
 	if (isStream(own)) {
-		router.rpc(own as DescMethodServerStreaming, (request, context) =>
-			stream(route, request, context, handler, options),
-		);
+		router.rpc(own as DescMethodServerStreaming, (_, context) => stream(route, context, handler, options));
 	} else if (own.methodKind === "unary") {
-		router.rpc(own as DescMethodUnary, (request, context) => unary(route, request, context, handler, options));
+		router.rpc(own as DescMethodUnary, (_, context) => unary(route, context, handler, options));
 	}
 	return router.handlers[0];
 }
 
 async function unary(
 	route: Route,
-	request: Message,
 	context: HandlerContext,
 	handler: Handler,
 	options: AttachOptions,
 ): Promise<Message> {
-	const session = start(route, request, context, options);
+	const session = start(route, context, options);
 	try {
 		const { losses } = session.call;
 		const reply = await answered(handler, session);
@@ -89,12 +116,11 @@ async function unary(
 
 async function* stream(
 	route: Route,
-	request: Message,
 	context: HandlerContext,
 	handler: Handler,
 	options: AttachOptions,
 ): AsyncGenerator<Message> {
-	const session = start(route, request, context, options);
+	const session = start(route, context, options);
 	try {
 		const { losses } = session.call;
 		const reply = await answered(handler, session);
@@ -113,15 +139,14 @@ async function* stream(
 	}
 }
 
-function start(route: Route, request: Message, context: HandlerContext, options: AttachOptions): Session {
-	const { method, own, dialect } = route;
+function start({ method, dialect }: Route, context: HandlerContext, options: AttachOptions): Session {
 	const timeout = context.timeoutMs();
-	const target = context.values.get(targetKey);
-	const losses = new Losses();
+	const { target, losses, request } = context.values.get(receivedKey);
+	if (!request) throw new Error("connect has called before it has read");
 	const session = begin(
 		{
 			method,
-			request: incoming(dialect, method, own.input, request, losses),
+			request,
 			losses,
 			target,
 			header: readHeaders(context.requestHeader),
@@ -161,16 +186,7 @@ function tell(reply: Reply, losses: Losses, context: HandlerContext): void {
 	for (const name in header) context.responseHeader.set(name, header[name] ?? "");
 }
 
-/** connect decodes into the dialect's own type; the dialect reads bytes. Unknown fields survive both. */
-function incoming(dialect: Dialect, method: DescMethod, type: DescMessage, message: Message, losses: Losses) {
-	try {
-		return dialect.binary.readRequest(method, toBinary(type, message), losses.add);
-	} catch (thrown) {
-		throw connectError(dialect, A2AError.from(thrown));
-	}
-}
-
-/** The inverse of `incoming`. */
+/** connect writes the dialect's own messages; the dialect writes bytes. Unknown fields survive both. */
 function outgoing(type: DescMessage, bytes: Uint8Array): Message {
 	try {
 		return fromBinary(type, bytes);
@@ -183,13 +199,13 @@ function failure(route: Route, session: Session, thrown: unknown, context: Handl
 	const { reason } = context.signal;
 	// connect's own verdict (its deadline, its client's reset) stands.
 	if (context.signal.aborted && reason instanceof ConnectError) return reason;
-	return connectError(route.dialect, session.fail(thrown));
+	return connectError(route.dialect, session.fail(thrown), session.call.losses);
 }
 
 /** The dialect's gRPC status as connect's error: same code, same message, same details. */
-function connectError(dialect: Dialect, error: A2AError): ConnectError {
+function connectError(dialect: Dialect, error: A2AError, losses?: Losses): ConnectError {
 	const status = dialect.errors.grpc.write(error);
-	const connect = new ConnectError(status.message, status.code, { ...error.header });
+	const connect = new ConnectError(status.message, status.code, { ...errorHeader(error, losses) });
 	if (status.details) {
 		connect.details = fromBinary(StatusSchema, status.details).details.map((any) => ({
 			type: any.typeUrl.slice(any.typeUrl.lastIndexOf("/") + 1),

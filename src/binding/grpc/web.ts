@@ -2,6 +2,7 @@
 import type { Handler, Header } from "../../call/call.ts";
 import type { Dialect } from "../../dialect/dialect.ts";
 import type { AttachOptions, HttpHandler, HttpRequest, HttpResponse, Target } from "../binding.ts";
+import { isGone } from "../serve.ts";
 import { none, type Route, routesOf } from "./server.ts";
 import type { Serve } from "./web-connect.ts";
 
@@ -30,9 +31,15 @@ export function serveWeb(handler: Handler, dialects: readonly Dialect[], options
 			refuse(req, res, 415, { "accept-post": "application/grpc-web+proto, application/json, application/proto" });
 			return true;
 		}
+		// connect makes a URL of it, and of one that is none a fault of ours.
+		const authority = "authority" in req ? req.authority : req.headers.host;
+		if (!authority || !URL.canParse(req.url ?? "", `http://${authority}`)) {
+			refuse(req, res, 400);
+			return true;
+		}
 		run(serving.get(route) ?? load(route), req, res, target, options.bodyTimeout).catch((error: unknown) => {
 			// The client has gone, or it is a fault of ours: both end the response, only one is told.
-			if (!res.destroyed) options.report(error, { id: target.id, method: route.own.name });
+			if (!isGone(res) && !req.aborted) options.report(error, { id: target.id, method: route.own.name });
 			res.destroy();
 		});
 		return true;
@@ -60,7 +67,7 @@ async function run(
 		res.once("close", clear);
 	}
 	const loaded = typeof serve === "function" ? serve : await serve;
-	if (!res.destroyed) await loaded(req, res, target);
+	if (!isGone(res)) await loaded(req, res, target);
 }
 
 function refuse(req: HttpRequest, res: HttpResponse, status: number, header: Header = none): void {

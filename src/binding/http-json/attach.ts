@@ -12,7 +12,7 @@ import { discard, hasBody } from "../../wire/body.ts";
 import { accepts, toHeader } from "../../wire/header.ts";
 import type { Attachment, AttachOptions, HttpRequest, HttpResponse, Target } from "../binding.ts";
 import { type EventForm, sendEvents } from "../events.ts";
-import { begin, replyHeader, type Session } from "../serve.ts";
+import { begin, errorHeader, isGone, replyHeader, type Session } from "../serve.ts";
 import { type Query, queryFields, splitQuery } from "./query.ts";
 import { readRequest, type Served } from "./request.ts";
 
@@ -113,7 +113,7 @@ export function attach(handler: Handler, dialects: readonly Dialect[], options: 
 				send(res, 200, type, text, replyHeader(reply.header, losses));
 			}
 		} catch (thrown) {
-			if (session) sendError(req, res, route, session.fail(thrown));
+			if (session) sendError(req, res, route, session.fail(thrown), losses);
 			else refuse(req, res, target, route, thrown);
 		} finally {
 			res.off("close", gone);
@@ -150,16 +150,16 @@ function written(route: Served, payload: Payload, losses: Losses): string {
 	}
 }
 
-function sendError(req: HttpRequest, res: HttpResponse, route: Served, error: A2AError): void {
+function sendError(req: HttpRequest, res: HttpResponse, route: Served, error: A2AError, losses?: Losses): void {
 	const { dialect } = route;
 	const { status, body } = dialect.errors.http.write(error);
 	// Some clients read an error only under the plain type: the other is for those who name it.
 	const named = req.headers["accept"]?.toLowerCase().includes(dialect.mediaType) ?? false;
-	send(res, status, named ? dialect.mediaType : JSON_TYPE, JSON.stringify(body), error.header);
+	send(res, status, named ? dialect.mediaType : JSON_TYPE, JSON.stringify(body), errorHeader(error, losses));
 }
 
 function send(res: HttpResponse, status: number, type: string, text: string, header: Header): void {
-	if (res.headersSent || res.writableEnded || ("stream" in res ? res.stream.destroyed : res.destroyed)) return;
+	if (res.headersSent || res.writableEnded || isGone(res)) return;
 	// One overload for both kinds of response: the members used are the same.
 	(res as ServerResponse).writeHead(status, {
 		...header,

@@ -93,7 +93,11 @@ export function connect(iface: Interface, dialect: Dialect, options: ConnectOpti
 		}
 		const header = { ...call.header, ...dialect.requestHeader, accept, "content-type": CONTENT_TYPE };
 		if (route.body === "*") {
-			const body = bound.length === 0 || route.whole ? text : setMembers(text, without(bound));
+			// A body that is the configuration itself, as some clients write it, has no place for the path's task.
+			const keeps =
+				bound.length === 0 ||
+				(route.whole && route.method.input.fields.some((f) => f.message && f.jsonName in request));
+			const body = keeps ? text : setMembers(text, without(bound));
 			return { ...common, path: appendQuery(path, call.query), header, body };
 		}
 		// One field is the body, the rest goes into the query.
@@ -117,13 +121,18 @@ export function connect(iface: Interface, dialect: Dialect, options: ConnectOpti
 
 	/** A successful answer in one piece. */
 	async function whole(call: Call, own: DescMethod, answer: HttpAnswer): Promise<Payload> {
+		const type = mediaType(answer.header["content-type"]);
+		if (type === ACCEPT_EVENTS) {
+			// It may never end.
+			answer.body.cancel();
+			throw invalid(`it is no JSON (${type})`);
+		}
 		const bytes = await readAll(answer.body, options.maxMessage);
 		const isEmpty = own.output.typeName === "google.protobuf.Empty";
 		if (answer.status === 204 || bytes.length === 0) {
 			if (isEmpty) return read(call, { text: "{}", value: {} });
 			throw invalid("it is empty");
 		}
-		const type = mediaType(answer.header["content-type"]);
 		if (type !== "" && type !== "application/json" && !type.endsWith("+json")) throw invalid(`it is no JSON (${type})`);
 		const json = parsed(bytes, options.maxDepth);
 		if (!json) throw invalid("it is no JSON");

@@ -11,7 +11,7 @@ import { queryMembers } from "../../wire/query.ts";
 import { sseWriter } from "../../wire/sse.ts";
 import type { Attachment, AttachOptions, HttpRequest, HttpResponse, Target } from "../binding.ts";
 import { type EventForm, sendEvents } from "../events.ts";
-import { begin, replyHeader, type Session } from "../serve.ts";
+import { begin, errorHeader, isGone, replyHeader, type Session } from "../serve.ts";
 import { type Document, documentsOf, serveDocument } from "./document.ts";
 import { readRequest, writeError, writeResult } from "./envelope.ts";
 
@@ -84,12 +84,13 @@ export function attach(handler: Handler, dialects: readonly Dialect[], options: 
 			const error = session ? session.fail(thrown) : A2AError.from(thrown);
 			if (!session && error.reason === "INTERNAL_ERROR") options.report(error, { id: target.id, method: "" });
 			const text = writeError(id, dialect.errors.rpc.write(error));
+			const header = errorHeader(error, session && losses);
 			if (res.headersSent) res.destroy();
 			else if (asEvent && httpStatus(error) === 200 && accepts(req.headers.accept, ["text/event-stream"])) {
-				const sse = sseWriter(res, { keepAlive: 0, header: error.header });
+				const sse = sseWriter(res, { keepAlive: 0, header });
 				sse.send(text);
 				sse.end();
-			} else send(res, httpStatus(error), text, error.header);
+			} else send(res, httpStatus(error), text, header);
 		} finally {
 			res.off("close", gone);
 			session?.finish();
@@ -137,7 +138,7 @@ function httpStatus(error: A2AError): number {
 }
 
 function send(res: HttpResponse, status: number, body: string, header: Readonly<Record<string, string>>): void {
-	if (res.destroyed || res.writableEnded) return;
+	if (res.writableEnded || isGone(res)) return;
 	const bytes = Buffer.from(body);
 	// Both kinds of response have this overload; their union does not.
 	(res as ServerResponse).writeHead(status, {

@@ -11,7 +11,7 @@ import { type HttpClient, readAll } from "../../wire/http-client.ts";
 import { parseJson } from "../../wire/json-text.ts";
 import { appendQuery, queryMembers } from "../../wire/query.ts";
 import type { AttachOptions, ConnectOptions, HttpRequest, Target } from "../binding.ts";
-import { begin, replyHeader, type Session } from "../serve.ts";
+import { begin, errorHeader, replyHeader, type Session } from "../serve.ts";
 
 export interface Document {
 	readonly dialect: Dialect;
@@ -68,7 +68,11 @@ export async function serveDocument(
 		const { status, body } = dialect.errors.http.write(error);
 		// This version says with 404 that there is no such card.
 		const missing = error.reason === "EXTENDED_AGENT_CARD_NOT_CONFIGURED" || error.reason === "UNSUPPORTED_OPERATION";
-		return { status: missing ? 404 : status, text: JSON.stringify(body), header: error.header };
+		return {
+			status: missing ? 404 : status,
+			text: JSON.stringify(body),
+			header: errorHeader(error, session && losses),
+		};
 	} finally {
 		session?.finish();
 	}

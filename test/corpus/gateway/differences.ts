@@ -1,7 +1,7 @@
 /** The only ways in which what goes through the gateway differs from what reference/examples.md writes, each with its reason. */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { type Form, isStream, object } from "../../peer/older/model.ts";
-import { type Asked, conversationOf, type Step } from "./worked.ts";
+import { type Form, object } from "../../peer/older/model.ts";
+import { conversationOf, type Step } from "./worked.ts";
 
 /** One message on its way: what the client sends becomes what the agent hears, or the agent's answer what the client gets. */
 export interface Hop {
@@ -17,7 +17,9 @@ export interface Expected {
 export interface Difference {
 	readonly what: string;
 	readonly why: string;
-	/** Words of docs/dialects.md that say so; or the two examples tell different stories; or it is no matter of dialects. */
+	/**
+	 * Words of docs/dialects.md that say so; or the two examples tell different stories; or it is no matter of dialects.
+	 */
 	readonly see: { readonly docs: string } | "examples" | "JSON-RPC 2.0, 4: a response has its own request's id";
 	readonly side: "asked" | "answered";
 	readonly steps: readonly Step[];
@@ -26,14 +28,14 @@ export interface Difference {
 }
 
 const everyStep: readonly Step[] = ["send", "stream", "get", "list", "pushCreate"];
-const sends: readonly Step[] = ["send", "stream"];
+export const sends: readonly Step[] = ["send", "stream"];
 const rpc = (form: Form): boolean => form.binding === "JSONRPC";
-const v1 = (form: Form): boolean => form.version === "1.0";
-const v01 = (form: Form): boolean => form.version === "0.1";
+export const v1 = (form: Form): boolean => form.version === "1.0";
+export const v01 = (form: Form): boolean => form.version === "0.1";
 /** v0.3 over HTTP+JSON and gRPC. */
-const proto03 = (form: Form): boolean => form.version === "0.3" && !rpc(form);
+export const proto03 = (form: Form): boolean => form.version === "0.3" && !rpc(form);
 /** JSON-RPC of 0.3 and 0.2. */
-const kind = (form: Form): boolean => rpc(form) && !v1(form) && !v01(form);
+export const kind = (form: Form): boolean => rpc(form) && !v1(form) && !v01(form);
 
 /** Every object in a message, the message itself included. */
 function each(value: JsonValue, visit: (object: JsonObject) => void): void {
@@ -41,9 +43,7 @@ function each(value: JsonValue, visit: (object: JsonObject) => void): void {
 	if (!Array.isArray(value)) visit(value);
 	for (const inner of Object.values(value)) each(inner, visit);
 }
-const eachOf = (expected: Expected, visit: (object: JsonObject) => void): void => {
-	for (const message of expected.messages) each(message, visit);
-};
+const eachOf = (expected: Expected, visit: (object: JsonObject) => void): void => each(expected.messages, visit);
 /** Replaces ids, whole or as a segment of a path. */
 function rename(expected: Expected, names: Readonly<Record<string, string>>): void {
 	for (const [from, to] of Object.entries(names)) {
@@ -57,7 +57,7 @@ function inner(form: Form, message: JsonValue | undefined): JsonObject {
 	const whole = object(message);
 	return rpc(form) ? object(whole["params"] ?? whole["result"]) : whole;
 }
-const hasConfiguration = (form: Form, step: Step): boolean =>
+export const hasConfiguration = (form: Form, step: Step): boolean =>
 	"configuration" in inner(form, conversationOf(form)[step]?.asked.body);
 /** The configuration of the agent's own version, from its example of a send. */
 const exampleConfiguration = (form: Form): JsonObject =>
@@ -292,6 +292,19 @@ export const differences: readonly Difference[] = [
 
 	// Webhook configurations.
 	{
+		what: "the body names the path's task too",
+		why: "the path's variable is put into the request, and the request is passed on as it is then",
+		see: { docs: "repeats the path's task as `parent`" },
+		side: "asked",
+		steps: ["pushCreate"],
+		when: (client, agent) =>
+			proto03(client) && client.binding === "HTTP+JSON" && agent.binding === client.binding && !v1(agent),
+		change({ messages }) {
+			const body = object(messages[0]);
+			if ("config" in body) Object.assign(body, { parent: "tasks/t-7f3a" });
+		},
+	},
+	{
 		what: "the client's id for the configuration is passed on",
 		why: "v0.3 HTTP and gRPC have the client name it, the other examples leave it to the server",
 		see: { docs: "required there: without one, the task's" },
@@ -332,62 +345,4 @@ export const differences: readonly Difference[] = [
 			Object.assign(object(inner(client, messages[0])["pushNotificationConfig"]), { id: "pc-1" });
 		},
 	},
-];
-
-/** Which differences were needed, by `what`. */
-export const needed = new Set<string>();
-
-/** `side` of what the examples give, with the differences of this hop. */
-export function expectedOf(side: Difference["side"], hop: Hop, example: Expected): Expected {
-	const expected: Expected = { name: example.name, messages: structuredClone(example.messages) };
-	for (const difference of differences) {
-		if (difference.side !== side || !difference.steps.includes(hop.step)) continue;
-		if (!difference.when(hop.client, hop.agent)) continue;
-		const before = JSON.stringify(expected);
-		difference.change(expected, hop);
-		if (JSON.stringify(expected) !== before) needed.add(difference.what);
-	}
-	return expected;
-}
-
-export const toExpected = ({ name, body }: Asked): Expected => ({ name, messages: body === undefined ? [] : [body] });
-
-interface Told {
-	readonly pointers: readonly string[];
-	readonly docs: string;
-	readonly steps: readonly Step[];
-	readonly when: (client: Form, agent: Form) => boolean;
-}
-/** What `A2A-Gateway-Loss` tells; everything else is expected to lose nothing. A stream's header goes out before its events. */
-const losses: readonly Told[] = [
-	{
-		pointers: ["/artifacts/0/parts/2/mediaType"],
-		docs: "lost: goes without saying",
-		steps: ["get"],
-		when: (client, agent) => !v1(client) && v1(agent),
-	},
-	{
-		pointers: ["/configuration/returnImmediately"],
-		docs: "0.1: lost",
-		steps: sends,
-		when: (client, agent) => !v01(client) && v01(agent),
-	},
-	{
-		pointers: ["/id"],
-		docs: "| id in 0.1 | lost, unless it is the task's |",
-		steps: ["pushCreate"],
-		when: (client, agent) => (v01(client) && !v01(agent)) || (proto03(client) && v01(agent)),
-	},
-];
-
-export function expectedLoss({ client, agent, step }: Hop): readonly string[] {
-	// Nothing is configured, so nothing of it can be lost.
-	if (isStream(step) && !hasConfiguration(client, step)) return [];
-	return losses.filter((l) => l.steps.includes(step) && l.when(client, agent)).flatMap((l) => l.pointers);
-}
-
-/** Every phrase of docs/dialects.md that is pointed at. */
-export const pointedAt: readonly string[] = [
-	...differences.flatMap(({ see }) => (typeof see === "object" ? [see.docs] : [])),
-	...losses.map(({ docs }) => docs),
 ];
