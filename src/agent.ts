@@ -105,8 +105,9 @@ export function createAgent(config: AgentConfig, general: Config, log: Log, chan
 			use(kept, kept.choice.chosen);
 		},
 		onState: (state) => {
-			if (state.ready) log.info("agent ready", about);
-			else log.warn(`agent not ready: ${state.reason}`, about);
+			if (!state.ready) log.warn(`agent not ready: ${state.reason}`, about);
+			else if (state.error) log.warn(`agent ready, but its card cannot be used: ${state.reason}`, about);
+			else log.info("agent ready", about);
 			changed();
 		},
 		report: (error) => {
@@ -320,9 +321,13 @@ function viewOf(
 		preferred: iface.binding,
 		tenant,
 	});
-	const projected = (other: JsonObject) => project(other, { ...known, offers: offered });
+	const facts = capabilitiesOf(card);
+	const { streaming, pushNotifications, extendedCard: extendedAgentCard } = facts;
+	const serves = { streaming, pushNotifications, extendedAgentCard };
+	const projected = (other: JsonObject, original = other) =>
+		project(other, { ...known, offers: offered, serves, policy: config.project, original });
 	const view: AgentView = {
-		...capabilitiesOf(card),
+		...facts,
 		version: iface.version,
 		traits: dialectOf(iface.version).traits,
 		strict: general.strict,
@@ -332,5 +337,5 @@ function viewOf(
 		redact: redactor(known),
 		project: async (other) => signer?.sign(projected(other)) ?? projected(other),
 	};
-	return { view, plain: projected(core) };
+	return { view, plain: projected(core, kept.reading.json) };
 }

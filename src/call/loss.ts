@@ -23,8 +23,10 @@ export function pointer(base: string, step: string | number): string {
 /** The header that tells the client (design/contract.md). */
 export const LOSS_HEADER = "a2a-gateway-loss";
 
-/** Most pointers listed in a header: the log has them all. */
-const LISTED = 32;
+/** Most losses kept of one call: a message may be made to lose a million. */
+const KEPT = 256;
+/** Most characters of pointers in the header: clients bound theirs. */
+const LISTED = 2048;
 
 /** What was lost in one call, on its way there and back. */
 export class Losses {
@@ -34,7 +36,8 @@ export class Losses {
 
 	readonly add: Loss = Object.assign(
 		(pointer: string, why: string) => {
-			if (!this.entries.some((e) => e.pointer === pointer && e.why === why)) this.entries.push({ pointer, why });
+			if (this.entries.length < KEPT && !this.entries.some((e) => e.pointer === pointer && e.why === why))
+				this.entries.push({ pointer, why });
 		},
 		{
 			undo: (pointer: string, why: string) => {
@@ -53,9 +56,12 @@ export class Losses {
 	header(): string | undefined {
 		if (this.entries.length === 0) return undefined;
 		const pointers = [...new Set(this.entries.map((e) => e.pointer || "/"))];
-		const listed = pointers
-			.slice(0, LISTED)
-			.map((p) => p.replaceAll(/[^!-~]|[%,]/gu, encodeURIComponent).replaceAll(",", "%2C"));
-		return pointers.length > LISTED ? `${listed.join(", ")}, ...` : listed.join(", ");
+		let listed = "";
+		for (const pointer of pointers) {
+			const text = pointer.toWellFormed().replaceAll(/[^!-~]|[%,]/gu, encodeURIComponent).replaceAll(",", "%2C");
+			if (listed.length + text.length > LISTED) return listed === "" ? "..." : `${listed}, ...`;
+			listed += listed === "" ? text : `, ${text}`;
+		}
+		return listed;
 	}
 }

@@ -63,7 +63,8 @@ export interface KeyRingOptions {
 	/** How long a removed key stays published, milliseconds. Default: 24 h. */
 	readonly overlap?: number;
 	/**
-	 * How long a new key is published before it signs, milliseconds: as long as clients may keep the JWKS. Default: 5 min.
+	 * How long a new key is published before it signs, milliseconds: as long as clients may keep the JWKS (5 min), and a minute for
+	 * its way there, which clients that count from its arrival add to that. Default: 6 min.
 	 * Until then the key that signed before goes on, even when its file is gone.
 	 */
 	readonly announce?: number;
@@ -99,7 +100,7 @@ interface Entry {
 
 /** Reads the files. Throws KeyError when one cannot be used. */
 export function keyRing(options: KeyRingOptions): KeyRing {
-	const { files, lax = false, overlap = 86_400_000, announce = 300_000, report, now = Date.now } = options;
+	const { files, lax = false, overlap = 86_400_000, announce = 360_000, report, now = Date.now } = options;
 	const ephemeral = files.length === 0;
 	let stamps = files.map(stamp);
 	let warnings: readonly string[] = [];

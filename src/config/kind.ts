@@ -3,8 +3,7 @@ import { readFileSync } from "node:fs";
 import { isIP } from "node:net";
 import { homedir } from "node:os";
 import { isAbsolute, resolve } from "node:path";
-import type { JsonValue } from "@bufbuild/protobuf";
-import { suggestion, TreeError, ValueError } from "./problem.ts";
+import { ValueError } from "./problem.ts";
 
 export type Schema = { readonly [member: string]: unknown };
 
@@ -262,30 +261,6 @@ export const mediaType: Kind<string> = {
 	schema: { type: "string", minLength: 3 },
 	read: (value) => (MEDIA.test(value) ? value : fail("must be a media type, such as text/plain")),
 };
-
-/** A mapping or a list, checked as a whole. */
-export function tree<T>(schema: Schema, check: Check): Kind<T> {
-	return {
-		schema,
-		tree: true,
-		read(text) {
-			const value = JSON.parse(text) as JsonValue;
-			const mistakes = check(value).map(({ at, message, known }) => ({
-				at,
-				message: known ? message + suggestion(String(at.at(-1)), known) : message,
-			}));
-			if (mistakes.length > 0) throw new TreeError(mistakes);
-			// The check has seen that it is one.
-			return value as T;
-		},
-	};
-}
-
-type Check = (value: JsonValue) => readonly {
-	readonly at: readonly (string | number)[];
-	readonly message: string;
-	readonly known?: readonly string[];
-}[];
 
 const HOST = /^(?:[a-z0-9_](?:[a-z0-9._-]{0,251}[a-z0-9])?|\[[0-9a-f:.]+\])(?::\d{1,5})?$/;
 

@@ -3,58 +3,17 @@
  * README's table all come from here; a new option is one entry here and one line in resolve.ts.
  */
 
-import type { JsonObject } from "@bufbuild/protobuf";
-import { shaped } from "../card/policy.ts";
-import type { Kind } from "./kind.ts";
 import * as kind from "./kind.ts";
 import { levels } from "./log.ts";
+import { many, type Option, one } from "./option.ts";
+import { projectOptions } from "./project-options.ts";
 
-interface Common<T> {
-	/** Field of the file, dotted; undefined where the file has another form for it. */
-	readonly key: string | undefined;
-	/** Command line flag without dashes; undefined = file and environment only. */
-	readonly flag: string | undefined;
-	/** What stands for the value in the help. */
-	readonly arg: string;
-	readonly kind: Kind<T>;
-	/** The default as people read it. */
-	readonly shown: string;
-	readonly doc: string;
-	/** Text when this value belongs to a feature that is not in this build. */
-	later(value: T): string | undefined;
-}
-
-export interface One<T> extends Common<T> {
-	readonly many: false;
-	readonly fallback: T;
-}
-
-/** Repeatable as a flag, a list in the file, comma-separated in the environment. */
-export interface Many<T> extends Common<T> {
-	readonly many: true;
-	readonly fallback: readonly T[];
-}
-
-export type Option = One<unknown> | Many<unknown>;
-
-type Init<T> = Pick<Common<T>, "arg" | "kind" | "shown" | "doc"> & Partial<Common<T>>;
-
-const NOW = () => undefined;
-const COMMON = { flag: undefined, later: NOW };
-
-function one<T>(key: string, fallback: T, init: Init<T>): One<T> {
-	return { ...COMMON, ...init, key, fallback, many: false };
-}
-
-function many<T>(key: string | undefined, init: Init<T>): Many<T> {
-	return { ...COMMON, ...init, key, fallback: [], many: true };
-}
+export type { Many, One, Option } from "./option.ts";
 
 const VERSIONS = ["1.0", "0.3", "0.2", "0.1"] as const;
 const POLICIES = ["require", "warn", "ignore"] as const;
 const BINDINGS = ["JSONRPC", "GRPC", "HTTP+JSON"] as const;
 const LARGEST = 512 * 2 ** 20;
-const WEB = kind.url(["http", "https"], { query: true, credentials: false });
 
 /** In the order of the help and the README. */
 export const options = {
@@ -311,78 +270,7 @@ export const agentOptions = {
 		shown: "none",
 		doc: "Hosts (https, public addresses), origins or URLs that a signature's jku may point at.",
 	}),
-	projectName: one<string | undefined>("project.name", undefined, {
-		arg: "TEXT",
-		kind: kind.text,
-		shown: "the agent's",
-		doc: "Name on the card that clients see; like all of project, on the public and the extended card, before they are signed.",
-	}),
-	projectDescription: one<string | undefined>("project.description", undefined, {
-		arg: "TEXT",
-		kind: kind.text,
-		shown: "the agent's",
-		doc: "Description on the card.",
-	}),
-	projectProvider: one<JsonObject | undefined>("project.provider", undefined, {
-		arg: "MAPPING",
-		kind: kind.tree(shaped.provider.schema, shaped.provider.check),
-		shown: "the agent's",
-		doc: "Provider on the card: organization and url.",
-	}),
-	projectIconUrl: one<string | undefined>("project.iconUrl", undefined, {
-		arg: "URL",
-		kind: WEB,
-		shown: "the agent's",
-		doc: "Icon on the card.",
-	}),
-	projectDocumentationUrl: one<string | undefined>("project.documentationUrl", undefined, {
-		arg: "URL",
-		kind: WEB,
-		shown: "the agent's",
-		doc: "Documentation on the card.",
-	}),
-	projectSkills: one<readonly JsonObject[] | undefined>("project.skills", undefined, {
-		arg: "LIST",
-		kind: kind.tree(shaped.skills.schema, shaped.skills.check),
-		shown: "the agent's",
-		doc: "Skills as on a v1.0 card, by id: members in the place of those of the agent's skill, or another skill.",
-	}),
-	projectRemoveSkills: many("project.removeSkills", {
-		arg: "ID",
-		kind: kind.text,
-		shown: "none",
-		doc: "Skills of the agent that the card does not show.",
-	}),
-	projectSecuritySchemes: one<JsonObject | undefined>("project.securitySchemes", undefined, {
-		arg: "MAPPING",
-		kind: kind.tree(shaped.securitySchemes.schema, shaped.securitySchemes.check),
-		shown: "the agent's",
-		doc: "Security schemes as on a v1.0 card, in the place of all the agent has; with securityRequirements.",
-	}),
-	projectSecurityRequirements: one<readonly JsonObject[] | undefined>("project.securityRequirements", undefined, {
-		arg: "LIST",
-		kind: kind.tree(shaped.securityRequirements.schema, shaped.securityRequirements.check),
-		shown: "the agent's",
-		doc: "Security requirements as on a v1.0 card, in the place of the agent's; [] for none.",
-	}),
-	projectInputModes: many("project.defaultInputModes", {
-		arg: "TYPE",
-		kind: kind.mediaType,
-		shown: "the agent's",
-		doc: "Default input modes on the card.",
-	}),
-	projectOutputModes: many("project.defaultOutputModes", {
-		arg: "TYPE",
-		kind: kind.mediaType,
-		shown: "the agent's",
-		doc: "Default output modes on the card.",
-	}),
-	projectSignatures: one<"drop" | "evidence">("project.signatures", "drop", {
-		arg: "drop|evidence",
-		kind: kind.oneOf("drop", "evidence"),
-		shown: "drop",
-		doc: "The agent's own signatures, which do not sign the gateway's card: dropped, or shown in an extension.",
-	}),
+	...projectOptions,
 	unary: one<number | undefined>("timeouts.unary", undefined, {
 		arg: "DURATION",
 		kind: kind.duration(0),

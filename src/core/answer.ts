@@ -17,7 +17,7 @@ export function answer(view: (call: Call) => AgentView): Middleware {
 		try {
 			const reply = await next(call);
 			const { messages } = reply;
-			const header = pickNamed(reply, agent);
+			const header = isCard ? perCaller(pickNamed(reply, agent)) : pickNamed(reply, agent);
 			if (!(Symbol.asyncIterator in messages))
 				return { header, messages: [isCard ? await project(agent, messages[0]) : sound(messages[0])] };
 			return { header, messages: mapEach(messages, sound, (error) => redacted(A2AError.from(error), agent)) };
@@ -34,6 +34,12 @@ function pickNamed(reply: Reply, agent: AgentView): Record<string, string> {
 		if (value !== undefined) header[name] = agent.redact(value);
 	}
 	return header;
+}
+
+/** A card of one caller is nobody else's, and its text is not the one that the agent's validator names (G25). */
+function perCaller({ etag: _, ...header }: Record<string, string>): Record<string, string> {
+	const kept = /(?:^|[,\s])no-store(?:$|[,\s])/i.test(header["cache-control"] ?? "");
+	return { ...header, "cache-control": kept ? "private, no-store" : "private, no-cache" };
 }
 
 /** A message that is one oneof must hold a member (A1, B16). One the descriptor does not know may pass. */

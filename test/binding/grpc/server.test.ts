@@ -1,8 +1,11 @@
 /** The server half of gRPC against grpc-js and raw HTTP/2 clients. */
 import { gzipSync } from "node:zlib";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { anyUnpack } from "@bufbuild/protobuf/wkt";
 import { status as Code, Metadata } from "@grpc/grpc-js";
 import { afterEach, describe, expect, it } from "vitest";
+import { ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
+import { StatusSchema } from "../../../gen/google/rpc/status_pb.ts";
 import { MessageSchema, SendMessageResponseSchema, StreamResponseSchema } from "../../../gen/lf/a2a/v1/a2a_pb.ts";
 import type { Call, Handler, Reply } from "../../../src/call/call.ts";
 import { A2AError } from "../../../src/call/error.ts";
@@ -113,6 +116,33 @@ describe("unary", () => {
 		expect(outcome.error?.code).toBe(Code.NOT_FOUND);
 		expect(outcome.error?.details).toBe("No such task");
 		expect(outcome.trailer?.get("grpc-status-details-bin")).toEqual([Buffer.from(VECTOR, "base64")]);
+	});
+
+	const BAD_REQUEST = "type.googleapis.com/google.rpc.BadRequest";
+	const fieldViolations = [{ field: "x", description: "y".repeat(13 * 1024) }];
+	it.each([
+		["the others are too large", { taskId: "t-404" }, [{ "@type": BAD_REQUEST, fieldViolations }], { taskId: "t-404" }],
+		["its own metadata is", { taskId: "z".repeat(13 * 1024) }, [], {}],
+	])("keeps the ErrorInfo where %s", async (_, metadata, details, kept) => {
+		const { port } = await serveCore(failing(new A2AError("TASK_NOT_FOUND", { metadata, details })));
+		const outcome = await unary(grpcJs(port), SEND, request().binary());
+		expect(outcome.error?.code).toBe(Code.NOT_FOUND);
+		const [bytes] = outcome.trailer?.get("grpc-status-details-bin") ?? [];
+		const status = fromBinary(StatusSchema, bytes as Buffer);
+		expect(status).toMatchObject({ code: Code.NOT_FOUND, message: "Task not found" });
+		expect(status.details.map((any) => anyUnpack(any, ErrorInfoSchema))).toMatchObject([
+			{ reason: "TASK_NOT_FOUND", domain: "a2a-protocol.org" },
+		]);
+		expect(status.details.map((any) => anyUnpack(any, ErrorInfoSchema)?.metadata)).toEqual([kept]);
+	});
+
+	it("tells with an error what was lost before it", async () => {
+		const { port } = await serveCore(async (call) => {
+			call.losses.add("/configuration/x", "gone");
+			throw new A2AError("TASK_NOT_FOUND");
+		});
+		const answer = await raw(port, {}, [frame(request().binary())]);
+		expect(answer.headers).toMatchObject({ "grpc-status": "5", "a2a-gateway-loss": "/configuration/x" });
 	});
 
 	it("percent-encodes messages", async () => {

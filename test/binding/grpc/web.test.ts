@@ -1,6 +1,7 @@
 /** gRPC-Web and Connect towards clients, with connect-web's transports and with fetch. */
-import { createServer } from "node:http2";
-import type { AddressInfo } from "node:net";
+import { connect as connectHttp2, constants, createServer } from "node:http2";
+import { type AddressInfo, connect as connectTcp } from "node:net";
+import { gzipSync } from "node:zlib";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { createConnectTransport as nodeConnect, createGrpcWebTransport as nodeGrpcWeb } from "@connectrpc/connect-node";
@@ -201,8 +202,7 @@ describe("by hand", () => {
 		["malformed JSON", json, "{", 400],
 		["JSON of the wrong type", json, '{"message":7}', 400],
 		["not UTF-8", json, Buffer.from([0x22, 0xff]), 400],
-		// connect's own verdict, which is gRPC's too: a request that cannot be parsed is "internal".
-		["bad protobuf", { "content-type": "application/proto" }, Buffer.from([0x0a, 0xff]), 500],
+		["bad protobuf", { "content-type": "application/proto" }, Buffer.from([0x0a, 0xff]), 400],
 		["a wrong content type", { "content-type": "text/plain" }, "x", 415],
 		["no content type", { "content-type": "" }, "x", 415],
 		["an unknown encoding", { ...json, "content-encoding": "snappy" }, "{}", 501],
@@ -213,6 +213,125 @@ describe("by hand", () => {
 		const text = await answer.text();
 		expect(text).not.toMatch(/\bat .*\.(ts|js)/);
 		if (status !== 415) expect(JSON.parse(text)).toHaveProperty("code");
+	});
+
+	it.each<[string, Record<string, string>, Uint8Array]>([
+		["Connect, JSON", { ...json, "content-encoding": "gzip" }, gzipSync('{"message":{"messageId":"m-1"}}')],
+		[
+			"Connect, binary",
+			{ "content-type": "application/proto", "content-encoding": "gzip" },
+			gzipSync(textRequest("m-1").binary()),
+		],
+		["Connect, binary and empty", { "content-type": "application/proto", "content-encoding": "gzip" }, gzipSync("")],
+		[
+			"gRPC-Web",
+			{ "content-type": "application/grpc-web+proto", "grpc-encoding": "gzip" },
+			frame(gzipSync(textRequest("m-1").binary()), true),
+		],
+		[
+			"gRPC-Web, uncompressed after all",
+			{ "content-type": "application/grpc-web", "grpc-encoding": "gzip" },
+			frame(textRequest("m-1").binary()),
+		],
+		["gRPC-Web, JSON", { "content-type": "application/grpc-web+json" }, frame(Buffer.from("{}"))],
+	])("reads what is compressed: %s", async (name, headers, body) => {
+		const seen: Call[] = [];
+		const url = await serveWebCore(echo(seen));
+		const answer = await fetch(url + SEND, { method: "POST", headers, body: Buffer.from(body) });
+		expect(answer.status).toBe(200);
+		await answer.arrayBuffer();
+		expect(seen.length).toBe(1);
+		if (!/empty|JSON/.test(name)) expect(Buffer.from(seen[0]?.request.binary() ?? []).includes("m-1")).toBe(true);
+	});
+
+	it("tells with an error what was lost before it", async () => {
+		const lossy: Handler = async (call) => {
+			call.losses.add("/configuration/a b", "gone");
+			throw new A2AError("TASK_NOT_FOUND");
+		};
+		const url = await serveWebCore(lossy);
+		const answer = await fetch(url + SEND, { method: "POST", headers: json, body: "{}" });
+		expect(answer.status).toBe(404);
+		expect(answer.headers.get("a2a-gateway-loss")).toBe("/configuration/a%20b");
+		await answer.arrayBuffer();
+		const headers = { "content-type": "application/grpc-web+proto" };
+		const web = await fetch(url + SEND, { method: "POST", headers, body: frame(textRequest("x").binary()) });
+		expect(`${await web.text()}\r\n${web.headers.get("a2a-gateway-loss")}`).toContain("/configuration/a%20b");
+	});
+
+	it("takes a client that leaves over HTTP/2 for no fault of its own", async () => {
+		let signal: AbortSignal | undefined;
+		const told: unknown[] = [];
+		const waits: Handler = (call) => {
+			({ signal } = call);
+			return new Promise(() => {});
+		};
+		const { http } = grpc.attach(waits, [v1], { ...attachOptions, report: (error) => told.push(error) });
+		const server = createServer((req, res) => {
+			http?.(req, res, { agent: "a", path: req.url, query: "", id: "id-1" });
+		});
+		await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+		onCleanUp(() => void server.close());
+		const client = connectHttp2(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+		onCleanUp(() => client.destroy());
+		const bytes = frame(textRequest("x").binary());
+		for (const body of [bytes, bytes.subarray(0, 7)]) {
+			signal = undefined;
+			const stream = client.request({ ":method": "POST", ":path": SEND, "content-type": "application/grpc-web+proto" });
+			stream.on("error", () => {});
+			if (body === bytes) stream.end(body);
+			else stream.write(body);
+			if (body === bytes) await until(() => signal !== undefined);
+			else await new Promise((resolve) => setTimeout(resolve, 30));
+			stream.close(constants.NGHTTP2_CANCEL);
+			if (body === bytes) await until(() => signal?.aborted === true);
+			await new Promise((resolve) => client.ping(() => resolve(undefined)));
+		}
+		await new Promise((resolve) => setTimeout(resolve, 30));
+		expect(told).toEqual([]);
+	});
+
+	it.each([
+		["an encoding nobody has", { "grpc-encoding": "rot13" }],
+		["text for browsers", { "content-type": "application/grpc-web-text" }],
+	])("over HTTP/2 a client that is refused for %s is told to stop sending", async (_, header) => {
+		const { http } = grpc.attach(echo(), [v1], attachOptions);
+		const server = createServer((req, res) => {
+			http?.(req, res, { agent: "a", path: req.url, query: "", id: "id-1" });
+		});
+		await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+		onCleanUp(() => void server.close());
+		const client = connectHttp2(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+		onCleanUp(() => client.destroy());
+		const stream = client.request({
+			":method": "POST",
+			":path": SEND,
+			"content-type": "application/grpc-web+proto",
+			...header,
+		});
+		stream.on("error", () => {});
+		stream.resume();
+		// Never ended by the client: only the server can close it.
+		stream.write(frame(textRequest("x").binary()).subarray(0, 7));
+		await new Promise((resolve) => stream.on("close", resolve));
+		expect(stream.rstCode).toBe(constants.NGHTTP2_NO_ERROR);
+	});
+
+	it("does not take in for ever what it has refused", async () => {
+		const { port, hostname } = new URL(await serveWebCore(echo()));
+		const socket = connectTcp(Number(port), hostname);
+		socket.on("error", () => {});
+		let text = "";
+		socket.on("data", (chunk) => {
+			text += chunk.toString("latin1");
+		});
+		const head = "content-type: application/grpc-web+proto\r\ngrpc-encoding: rot13\r\ncontent-length: 1000000000000";
+		socket.write(`POST ${SEND} HTTP/1.1\r\nhost: x\r\n${head}\r\n\r\n`);
+		// A client that falls silent is cut off by Node; this one does not.
+		const sending = setInterval(() => socket.writableNeedDrain || socket.write(Buffer.alloc(1 << 18)), 10);
+		onCleanUp(() => clearInterval(sending));
+		await new Promise((resolve) => socket.on("close", resolve));
+		expect(text).toContain("grpc-status: 12");
 	});
 
 	it("answers a broken gRPC-Web frame in gRPC-Web", async () => {

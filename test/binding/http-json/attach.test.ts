@@ -234,6 +234,16 @@ describe("requests", () => {
 });
 
 describe("unary answers", () => {
+	it("tell with an error what was lost before it", async () => {
+		const base = await serve(async (call) => {
+			call.losses.add("/x", "gone");
+			throw new A2AError("TASK_NOT_FOUND");
+		});
+		const answer = await fetch(`${base}/tasks/1`);
+		expect([answer.status, answer.headers.get("a2a-gateway-loss")]).toEqual([404, "/x"]);
+		await answer.arrayBuffer();
+	});
+
 	const task = '{ "id":"1", "status":{"state":"TASK_STATE_NEW_ONE"}, "extra":1.0 }';
 
 	it.each([

@@ -219,6 +219,16 @@ describe("unary answers", () => {
 		expect((await failure(ask(port))).reason).toBe("INVALID_AGENT_RESPONSE");
 	});
 
+	it("events without an end, where one answer was asked for, are not waited for", async () => {
+		const closed = deferred();
+		const port = await headServer((socket) => {
+			socket.on("close", () => closed.resolve());
+			socket.write(Buffer.concat([Buffer.from(chunkedHead("text/event-stream")), chunk(`data: ${TASK}\n\n`)]));
+		});
+		expect((await failure(ask(port))).reason).toBe("INVALID_AGENT_RESPONSE");
+		await closed.promise;
+	});
+
 	it("too large", async () => {
 		const port = await headServer((socket) =>
 			socket.write(answer("200 OK", "application/json", `{"x":"${"y".repeat(5000)}"}`)),

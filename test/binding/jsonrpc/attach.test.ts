@@ -293,6 +293,16 @@ describe("HTTP", () => {
 });
 
 describe("unary answers", () => {
+	it("tell with an error what was lost before it", async () => {
+		const base = await serve(async (call) => {
+			call.losses.add("/x", "gone");
+			throw new A2AError("TASK_NOT_FOUND");
+		});
+		const answer = await ask(base, envelope("GetTask", '{"id":"1"}'));
+		expect(answer.text).toContain("-32001");
+		expect(answer.header.get("a2a-gateway-loss")).toBe("/x");
+	});
+
 	const task = '{ "id":"1", "status":{"state":"TASK_STATE_NEW_ONE"}, "extra":1.0 }';
 
 	it("pass byte for byte, with their header", async () => {
