@@ -26,7 +26,7 @@ afterEach(async () => {
 async function through(form: FormName, has: Has): Promise<{ url: string; agent: ExtendedAgent }> {
 	const agent = await startExtendedAgent(form, has);
 	open.push(() => agent.close());
-	const config = loadConfig(["--listen", "127.0.0.1:0"], { env: {}, cwd: "/", terminal: false });
+	const config = loadConfig(["--listen", "127.0.0.1:0", "--admin", "off"], { env: {}, cwd: "/", terminal: false });
 	const one = { ...makeAgent("bed", agent.url, config.timeouts), project: { name: "Renamed" } };
 	const gateway = await startGateway(withAgents(config, [one]), { log: silent });
 	open.push(() => gateway.close());

@@ -80,7 +80,15 @@ function client(url: string, slow: number, version?: string) {
 async function rotating(files: readonly string[], log: Log = silent): Promise<string> {
 	const demo = await startDemo({ pace: 1 });
 	open.push(() => demo.close());
-	const argv = ["--agent", demo.url, "--listen", "127.0.0.1:0", ...files.flatMap((file) => ["--signing-key", file])];
+	const argv = [
+		"--agent",
+		demo.url,
+		"--listen",
+		"127.0.0.1:0",
+		"--admin",
+		"off",
+		...files.flatMap((file) => ["--signing-key", file]),
+	];
 	const gateway = await startGateway(loadConfig(argv, { env: {}, cwd: "/", terminal: false }), { log });
 	open.push(() => gateway.close());
 	await ready(gateway.url);

@@ -81,8 +81,8 @@ const bads: readonly Bad[] = [
 	{
 		name: "oversized without an end",
 		show: () => (_req, res) => {
-			const more = () => void (res.writable && res.write(" ".repeat(1 << 16), more));
-			more();
+			const timer = setInterval(() => res.write(" ".repeat(1 << 17)), 5);
+			res.on("close", () => clearInterval(timer));
 		},
 		told: /is larger than 1048576 bytes/,
 	},
@@ -96,8 +96,8 @@ const bads: readonly Bad[] = [
 	{ name: "JSON of something else", show: () => json([1, 2]), told: /not a JSON object/ },
 	{
 		name: "a card without interfaces",
-		show: (good) => json(good.card("Bad", { supportedInterfaces: [] })),
-		told: /names no endpoint|not trusted/,
+		show: async (good) => json(await signAndCheck(good.card("Bad", { supportedInterfaces: [] }), [own])),
+		told: /names no endpoint/,
 	},
 	{ name: "404", away: true, show: () => (_req, res) => res.writeHead(404).end(), told: /has no card \(HTTP 404\)/ },
 	{ name: "500", away: true, show: () => (_req, res) => res.writeHead(500).end(), told: /answered HTTP 500/ },
@@ -124,7 +124,7 @@ const bads: readonly Bad[] = [
 			res.writeHead(200, { "content-length": "1000" }).write("{");
 			setTimeout(() => res.destroy(), 20);
 		},
-		told: /closed before|terminated|aborted/,
+		told: /cannot fetch/,
 	},
 ];
 
@@ -177,7 +177,7 @@ async function suffers(bad: Bad, policy: Policy): Promise<void> {
 	good.trusts({ ...own.jwk });
 	show = json(await good.signed("Good"));
 	const { log, entries } = recorder();
-	const config = loadConfig(["--listen", "127.0.0.1:0"], { env: {}, cwd: "/", terminal: false });
+	const config = loadConfig(["--listen", "127.0.0.1:0", "--admin", "off"], { env: {}, cwd: "/", terminal: false });
 	const agent = { ...makeAgent("bed", url, config.timeouts), trust: { policy, files: [file], jwks: [], jku: [] } };
 	const gateway = await startGateway(withAgents(config, [agent]), { log });
 	stack.defer(() => gateway.close());
@@ -240,6 +240,8 @@ async function suffers(bad: Bad, policy: Policy): Promise<void> {
 
 	good.trusts({ ...own.jwk });
 	show = json(await good.signed("Better"));
+	// What it never answered ends now, not at its time.
+	server.closeAllConnections();
 	await until("well again", async () => (await name()) === "Better");
 	await until("ready again", async () => (await fetch(`${gateway.url}/readyz`)).ok);
 }
@@ -270,7 +272,10 @@ describe("require", () => {
 			res.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(signed)),
 		);
 		await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-		stack.defer(() => new Promise((resolve) => server.close(resolve)));
+		stack.defer(async () => {
+			server.closeAllConnections();
+			await new Promise((resolve) => server.close(resolve));
+		});
 		const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 		const card: JsonObject = {
 			name: "Signed by whom?",
@@ -284,7 +289,7 @@ describe("require", () => {
 		};
 		signed = await signAndCheck(card, [other]);
 		const { log, entries } = recorder();
-		const config = loadConfig(["--listen", "127.0.0.1:0"], { env: {}, cwd: "/", terminal: false });
+		const config = loadConfig(["--listen", "127.0.0.1:0", "--admin", "off"], { env: {}, cwd: "/", terminal: false });
 		const trust = { policy: "require" as const, files: [file], jwks: [], jku: [] };
 		const agent = { ...makeAgent("bed", url, config.timeouts), trust };
 		const gateway = await startGateway(withAgents(config, [agent]), { log });
@@ -292,7 +297,7 @@ describe("require", () => {
 		expect((await fetch(`${gateway.url}/.well-known/agent-card.json`)).status).toBe(503);
 		expect((await fetch(`${gateway.url}/readyz`)).status).toBe(503);
 		expect(entries.map(({ text }) => text).join("\n")).toMatch(
-			/agent not ready: the card from .* is not trusted: unknown key/,
+			/agent not ready: the card from .* is not trusted: .*unknown key/,
 		);
 		signed = await signAndCheck(card, [own]);
 		await ready(gateway.url);

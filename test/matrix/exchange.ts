@@ -1,10 +1,13 @@
 /** Generated exchanges: a request and the answers a lawful agent may give to it. */
 import {
+	create,
 	type DescField,
 	type DescMessage,
 	type DescMethod,
 	equals,
+	fromJson,
 	isMessage,
+	type JsonValue,
 	type Message,
 	type MessageShape,
 	toJson,
@@ -13,6 +16,7 @@ import fc from "fast-check";
 import { expect } from "vitest";
 import type { AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.ts";
 import {
+	AgentCapabilitiesSchema,
 	AgentCardSchema,
 	ListTasksResponseSchema,
 	TaskSchema,
@@ -113,11 +117,32 @@ export function play(exchange: Exchange): Script {
 	};
 }
 
-/** A gateway shows its own interfaces and, until it signs, no signatures: those members are not the agent's to decide. */
+/** A gateway shows its own interfaces, its own signatures and what it really serves: those members are not the agent's to decide. */
 export function forgetOwnMembers(message: Message): Message {
 	if (!isMessage(message, AgentCardSchema)) return message;
-	const card: AgentCard = { ...message, supportedInterfaces: [], signatures: [] };
-	return card;
+	const { extensions = [] } = message.capabilities ?? {};
+	const card: AgentCard = {
+		...message,
+		supportedInterfaces: [],
+		signatures: [],
+		capabilities: create(AgentCapabilitiesSchema, { extensions }),
+	};
+	return fromJson(AgentCardSchema, withoutEmpties(toJson(AgentCardSchema, card)) ?? {});
+}
+
+/** What is signed holds nothing empty, as the official verifiers differ on it (docs/cards.md). */
+function withoutEmpties(value: JsonValue): JsonValue | undefined {
+	if (value === "") return undefined;
+	if (typeof value !== "object" || value === null) return value;
+	if (Array.isArray(value)) {
+		const items = value.map((item) => withoutEmpties(item) ?? item);
+		return items.length > 0 ? items : undefined;
+	}
+	const members = Object.entries(value).flatMap(([name, item]) => {
+		const kept = withoutEmpties(item);
+		return kept === undefined ? [] : [[name, kept] as const];
+	});
+	return members.length > 0 ? Object.fromEntries(members) : undefined;
 }
 
 /** Fails with a readable difference unless the messages are equal, field by field. */
