@@ -58,7 +58,10 @@ export class Losses {
 		const pointers = [...new Set(this.entries.map((e) => e.pointer || "/"))];
 		let listed = "";
 		for (const pointer of pointers) {
-			const text = pointer.toWellFormed().replaceAll(/[^!-~]|[%,]/gu, encodeURIComponent).replaceAll(",", "%2C");
+			const text = pointer
+				.toWellFormed()
+				.replaceAll(/[^!-~]|[%,]/gu, encodeURIComponent)
+				.replaceAll(",", "%2C");
 			if (listed.length + text.length > LISTED) return listed === "" ? "..." : `${listed}, ...`;
 			listed += listed === "" ? text : `, ${text}`;
 		}

@@ -62,12 +62,13 @@ type Tell = (raw: Pick<Raw, "where" | "field">, message: string) => void;
 
 /** Typed look-ups over raw values: the one place where a text becomes what its option says. */
 function reader(find: (option: Option) => readonly Raw[] | undefined, tell: Tell) {
-	const read = <T>(option: One<T> | Many<T>, raw: Raw): T | undefined => {
+	/** Boxed: a value may be undefined, such as that of "off". Undefined: told already. */
+	const read = <T>(option: One<T> | Many<T>, raw: Raw): { readonly value: T } | undefined => {
 		try {
 			const value = option.kind.read(raw.text, raw.base);
 			const later = option.later(value);
 			if (later !== undefined) tell(raw, later);
-			return value;
+			return { value };
 		} catch (error) {
 			if (!(error instanceof ValueError)) throw error;
 			if (error instanceof TreeError)
@@ -79,13 +80,14 @@ function reader(find: (option: Option) => readonly Raw[] | undefined, tell: Tell
 	return {
 		one<T>(option: One<T>): T {
 			const raw = find(option)?.[0];
-			return (raw && read(option, raw)) ?? option.fallback;
+			const found = raw && read(option, raw);
+			return found ? found.value : option.fallback;
 		},
 		many<T>(option: Many<T>): readonly { readonly value: T; readonly raw: Raw }[] {
 			const raws = find(option) ?? [];
 			return raws.flatMap((raw) => {
-				const value = read(option, raw);
-				return value === undefined ? [] : [{ value, raw }];
+				const found = read(option, raw);
+				return found ? [{ value: found.value, raw }] : [];
 			});
 		},
 		raw: (option: Option) => find(option)?.[0],
