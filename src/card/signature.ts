@@ -13,7 +13,7 @@ import { type Canonical, CanonicalError, canonical, digestOf, type Form, type Pl
 import { isObject, member } from "./document.ts";
 import { ALGORITHMS, type Algorithm, isAlgorithm, type PublicKey, type SigningKey } from "./sign-jwk.ts";
 
-/** Private header parameter: `{ signatures: n, rest: digest }`, each where it says something. */
+/** Private header parameter: `{ signatures?: n, rest: digest }`; `signatures` where there are several. */
 const HEADER = "a2a-gateway";
 /** Most signatures looked at: each may cost a key from afar. */
 const MAX_SIGNATURES = 16;
@@ -47,7 +47,8 @@ export async function sign(
 	const payloads = [...new Set((inMemory ? TRIED : MADE).map((name) => form.payload(name)))];
 	const facts: JsonObject = {
 		...(payloads.length > 1 && { signatures: payloads.length }),
-		...(form.unknown.length > 0 && { rest: digestOf(form.unknown) }),
+		// Of nothing, too: a member renamed into one that nobody knows must not pass.
+		rest: digestOf(form.unknown),
 	};
 	const made: CardSignature[] = [];
 	for (const { kid, alg, private: key } of keys) {
@@ -56,7 +57,7 @@ export async function sign(
 			typ: "JOSE",
 			kid,
 			...(jku !== undefined && { jku }),
-			...(Object.keys(facts).length > 0 && { [HEADER]: facts }),
+			[HEADER]: facts,
 		};
 		for (const payload of payloads) {
 			const jws = await new FlattenedSign(Buffer.from(payload)).setProtectedHeader(header).sign(key);

@@ -257,6 +257,21 @@ test("signAndCheck replaces signatures that were there", async () => {
 	expect(signatures(signed)).toHaveLength(1);
 });
 
+describe("a member renamed", () => {
+	it("is refused, an empty required one too", async () => {
+		const own = generateKey("ES256");
+		const card = { ...cardV1, description: "", skills: [] };
+		const signed = copy(await signAndCheck(signable(card), [own]));
+		expect(await check(signed, [own])).toMatchObject({ valid: true });
+		for (const name of ["description", "skills"]) {
+			const { [name]: value, ...rest } = signed as Record<string, never>;
+			expect(await check({ ...rest, [`${name}s`]: value as unknown as never }, [own]), name).toMatchObject({
+				valid: false,
+			});
+		}
+	});
+});
+
 describe("a change of one character", () => {
 	// A card with everything: members of other versions, empties, text that is not ASCII, two kinds of signatures.
 	const rich = hybridCard({ ...cardV1, description: "", name: "Gärten", extra: { note: "kept" } });
