@@ -30,16 +30,19 @@ export interface OfferOptions {
 export function offers({ bindings, dialects, base, preferred, tenant }: OfferOptions): readonly JsonObject[] {
 	const first = bindings.filter((b) => b.name === preferred);
 	const ordered = [...first, ...bindings.filter((b) => b.name !== preferred)];
+	// A URL with a path tells agents apart by itself.
+	const needsTenant = (binding: Pick<Binding, "publicUrl">) =>
+		tenant !== undefined && binding.publicUrl(base) === binding.publicUrl(new URL("/", base));
 	return dialects.flatMap((dialect, i) =>
 		// Readers of older cards take the first interface for the card's URL: for them the order given counts.
 		(i === 0 ? ordered : bindings)
-			.filter((binding) => dialect.bindings.includes(binding.name))
+			// Older versions have no tenant: a client could not say which agent it means.
+			.filter((binding) => dialect.bindings.includes(binding.name) && (i === 0 || !needsTenant(binding)))
 			.map((binding) => ({
 				url: binding.publicUrl(base),
 				protocolBinding: binding.name,
 				protocolVersion: dialect.version,
-				// A URL with a path tells agents apart by itself.
-				...(tenant && binding.publicUrl(base) === binding.publicUrl(new URL("/", base)) && { tenant }),
+				...(needsTenant(binding) && { tenant: tenant as string }),
 			})),
 	);
 }

@@ -80,6 +80,11 @@ describe("several agents on one port", () => {
 			{ url: `http://127.0.0.1:${port}/agents/three`, protocolBinding: "HTTP+JSON", protocolVersion: "1.0" },
 			{ url: `127.0.0.1:${port}`, protocolBinding: "GRPC", protocolVersion: "1.0", tenant: "three" },
 		]);
+		// v0.3 has no tenant: over gRPC, a client of it could not say which agent it means.
+		expect(supportedInterfaces.filter((i) => i.protocolVersion === "0.3").map((i) => i.protocolBinding)).toEqual([
+			"JSONRPC",
+			"HTTP+JSON",
+		]);
 		expect((await get("/.well-known/agent-card.json")).status).toBe(404);
 		expect((await get("/agents/nobody/.well-known/agent-card.json")).status).toBe(404);
 	});

@@ -6,7 +6,7 @@ const EVENTS = 10_000;
 /** 60 MB in all: several times what sockets and windows can hold on the way. */
 const TEXT = "x".repeat(6_000);
 /** Bytes the gateway may hold at any time: windows and buffers of one stream, not its content. */
-const FLAT = 16 * 2 ** 20;
+const FLAT = 24 * 2 ** 20;
 
 // Every client form once, every agent form at least once.
 const cells = [
@@ -27,6 +27,12 @@ test.each(cells)("a slow %s client slows an agent over %s", async (form, binding
 		for (produced = 0; produced < EVENTS; produced++) yield event(produced, TEXT);
 	});
 	try {
+		// The first call loads what is loaded on use; run from sources, Node's type stripper takes 35 MB for that while.
+		for await (const first of bench.client(form).call(streamMethod, streamRequest)) {
+			expect(numberOf(first)).toBe(0);
+			break;
+		}
+		await sleep(200);
 		const before = await bench.gateway.memory();
 		let seen = 0;
 		const live: number[] = [];
