@@ -4,7 +4,7 @@ import { type Admin, startAdmin } from "./admin.ts";
 import type { Agent } from "./agent.ts";
 import { type Agents, byTenant, createAgents } from "./agents.ts";
 import type { AttachOptions } from "./binding/binding.ts";
-import { health, reflection } from "./binding/grpc/index.ts";
+import { Health, health, reflection } from "./binding/grpc/index.ts";
 import { anonymous, type Call, chain, type Handler } from "./call/call.ts";
 import { A2AError } from "./call/error.ts";
 import { keyRing } from "./card/keys.ts";
@@ -146,7 +146,7 @@ export async function startGateway(
 					return () => watchers.delete(notify);
 				},
 			}),
-			reflection(services),
+			reflection([...services, Health]),
 		],
 		site: createSite({
 			card: (target, { header }) => {

@@ -4,6 +4,7 @@ import { connectGrpc } from "./client.ts";
 import { serveGrpc } from "./server.ts";
 import { serveWeb } from "./web.ts";
 
+export { Health } from "../../../gen/grpc/health/v1/health_pb.ts";
 export { type HealthSource, health } from "./health.ts";
 export { reflection } from "./reflection.ts";
 

@@ -1,4 +1,5 @@
 /** gRPC server reflection, v1 and v1alpha (the same messages under two names): what is served, as descriptors. */
+
 import {
 	create,
 	type DescFile,
@@ -9,6 +10,8 @@ import {
 } from "@bufbuild/protobuf";
 import { nestedTypes } from "@bufbuild/protobuf/reflect";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
+import { file_google_rpc_error_details } from "../../../gen/google/rpc/error_details_pb.ts";
+import { file_google_rpc_status } from "../../../gen/google/rpc/status_pb.ts";
 import {
 	ServerReflection,
 	type ServerReflectionRequest,
@@ -26,7 +29,7 @@ const MAX_REQUEST = 64 * 1024;
 
 type Response = NonNullable<MessageInitShape<typeof ServerReflectionResponseSchema>["messageResponse"]>;
 
-/** Serves the files of these services, and of reflection itself, with all they depend on. */
+/** Serves the files of these services, of reflection itself and of error details (clients look those up to show them), with all they depend on. */
 export function reflection(services: readonly DescService[]): StreamHandler {
 	const index = indexOf([...services, ServerReflection]);
 	const v1 = `/${ServerReflection.typeName}/`;
@@ -83,6 +86,7 @@ function indexOf(services: readonly DescService[]): Index {
 		file.dependencies.forEach(add);
 	};
 	for (const service of services) add(service.file);
+	for (const file of [file_google_rpc_status, file_google_rpc_error_details]) add(file);
 	const encoded = new Map<DescFile, Uint8Array>();
 	const files = new Map<string, Uint8Array[]>();
 	const symbols = new Map<string, string>();
