@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type AgentCard, verifyAgentCardSignature } from "@a2a-js/sdk";
 import { importJWK } from "jose";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { generateKey, privateJwk } from "../../src/card/keys.ts";
 import { main } from "../../src/cli.ts";
 import { loadConfig, silent } from "../../src/config/index.ts";
@@ -72,6 +72,29 @@ describe("a signed card", () => {
 
 	it("is verified by `card verify`, against the running gateway", async () => {
 		expect(await main(["card", "verify", await signedBy(keyFile().file)])).toBe(0);
+	});
+
+	it("is refused by `card verify` once it is altered, with exit code 1 and a reason", async () => {
+		const url = await signedBy(keyFile().file);
+		const folder = mkdtempSync(join(tmpdir(), "a2a-card-"));
+		open.push(() => rmSync(folder, { recursive: true }));
+		const file = join(folder, "card.json");
+		const text = await (
+			await fetch(`${url}/.well-known/agent-card.json`, { headers: { "a2a-version": "1.0" } })
+		).text();
+		const said: string[] = [];
+		const outputs = [process.stdout, process.stderr].map((stream) =>
+			vi.spyOn(stream, "write").mockImplementation((chunk) => said.push(String(chunk)) > 0),
+		);
+		try {
+			writeFileSync(file, text);
+			expect(await main(["card", "verify", file, "--jwks", `${url}/.well-known/jwks.json`])).toBe(0);
+			writeFileSync(file, text.replace("Demo agent", "Demo Agent"));
+			expect(await main(["card", "verify", file, "--jwks", `${url}/.well-known/jwks.json`])).toBe(1);
+		} finally {
+			for (const output of outputs) output.mockRestore();
+		}
+		expect(said.join("")).toMatch(/valid: signed by the key[\s\S]*(invalid|not valid|altered|does not)/i);
 	});
 
 	it("is signed with a key of the process when none is given", async () => {
