@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { cardJson } from "../peer/agents/card.ts";
 import { startRawHttp } from "../peer/agents/raw-http.ts";
 import { startScripted } from "../peer/agents/scripted.ts";
+import { steadyPort } from "../peer/port.ts";
 import type { Agent } from "../peer/protocol.ts";
 import {
 	agentBindings,
@@ -27,7 +28,7 @@ afterEach(closeAll);
 /** A port with a memory: forwards connections to whatever agent is there now, refuses them while there is none. */
 async function place(): Promise<{ url: string; host: string; to: (target: string | undefined) => Promise<void> }> {
 	let server: net.Server | undefined;
-	let port = 0;
+	const port = await steadyPort();
 	const sockets = new Set<net.Socket>();
 	const close = async () => {
 		const old = server;
@@ -54,11 +55,8 @@ async function place(): Promise<{ url: string; host: string; to: (target: string
 			socket.pipe(out).pipe(socket);
 		});
 		await new Promise<void>((resolve) => fresh.listen(port, "127.0.0.1", resolve));
-		port = (fresh.address() as net.AddressInfo).port;
 		server = fresh;
 	};
-	await to("127.0.0.1:1");
-	await to(undefined);
 	later(close);
 	return { url: `http://127.0.0.1:${port}`, host: `127.0.0.1:${port}`, to };
 }

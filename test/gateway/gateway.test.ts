@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { loadConfig, silent } from "../../src/config/index.ts";
 import { startDemo } from "../../src/demo/index.ts";
 import { type Gateway, startGateway } from "../../src/gateway.ts";
+import { steadyPort } from "../peer/port.ts";
 
 const open: { close(): Promise<unknown> }[] = [];
 afterEach(async () => {
@@ -69,10 +70,7 @@ describe("the gateway", () => {
 	});
 
 	it("starts without its agent, says so, and finds it later", async () => {
-		const spare = createServer();
-		await new Promise<void>((resolve) => spare.listen(0, "127.0.0.1", resolve));
-		const { port } = spare.address() as AddressInfo;
-		await new Promise((resolve) => spare.close(resolve));
+		const port = await steadyPort();
 		const { url } = await gateway("--agent", `http://127.0.0.1:${port}`);
 		expect((await fetch(`${url}/healthz`)).status).toBe(200);
 		expect((await fetch(`${url}/readyz`)).status).toBe(503);

@@ -10,6 +10,7 @@ import { A2AError } from "../../../src/call/error.ts";
 import { iterate, single } from "../../../src/call/stream.ts";
 import { v1 } from "../../../src/dialect/v1/index.ts";
 import { frame } from "../../../src/wire/grpc-frame.ts";
+import { steadyPort } from "../../peer/port.ts";
 import {
 	answerWith,
 	call,
@@ -63,7 +64,7 @@ describe("connections", () => {
 
 	it("a new one after the agent restarts", async () => {
 		const answer = (stream: Parameters<typeof answerWith>[0]) => answerWith(stream, [reply], { "grpc-status": "0" });
-		const first = await serveStreams(answer);
+		const first = await serveStreams(answer, { port: await steadyPort() });
 		const handler = upstream(`127.0.0.1:${first.port}`);
 		await send(handler);
 		await first.stop();
